@@ -1,0 +1,7 @@
+// Table of contents of nanogram._core: one register function a family.
+#include "bindings.hpp"
+
+NB_MODULE(_core, m) {
+  m.doc() = "nanogram's compiled core: stateless functions over NumPy arrays (use nanogram.ops instead)";
+  nanogram::register_system(m);
+}

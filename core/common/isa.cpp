@@ -1,0 +1,32 @@
+#include "common/isa.hpp"
+
+namespace nanogram {
+
+const char* isa_name(Isa isa) {
+  switch (isa) {
+    case Isa::generic: return "generic";
+    case Isa::avx2: return "avx2";
+    case Isa::avx512: return "avx512";
+  }
+  return "unknown";
+}
+
+bool isa_available(Isa isa) {
+#if NANOGRAM_X86
+  switch (isa) {
+    case Isa::generic: return true;
+    case Isa::avx2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+    case Isa::avx512:
+      return isa_available(Isa::avx2) && __builtin_cpu_supports("avx512f") &&
+             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni") &&
+             __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("avx512vbmi") &&
+             __builtin_cpu_supports("avx512bitalg");
+  }
+  return false;
+#else
+  return isa == Isa::generic;
+#endif
+}
+
+}  // namespace nanogram

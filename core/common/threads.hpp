@@ -1,0 +1,23 @@
+// OpenMP where the compiler has it, one thread where not. Thread counts are OpenMP's own, so that
+// threadpoolctl and OMP_NUM_THREADS govern them.
+#pragma once
+
+#include <cstdint>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+namespace nanogram {
+
+#ifdef _OPENMP
+inline int max_threads() { return omp_get_max_threads(); }
+inline int thread_index() { return omp_get_thread_num(); }
+inline int team_size() { return omp_get_num_threads(); }
+#else
+inline int max_threads() { return 1; }
+inline int thread_index() { return 0; }
+inline int team_size() { return 1; }
+#endif
+
+}  // namespace nanogram

@@ -13,12 +13,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from .layouts import ROWS_PER_TILE, Layout, words_shape
+from .layouts import LAYOUTS, ROWS_PER_TILE, Layout, words_shape
 
 __all__ = [
     "TOLERANCES",
     "Digits",
     "column_sums",
+    "convert",
     "gram",
     "kernel",
     "matmul",
@@ -26,7 +27,10 @@ __all__ = [
     "quantise",
     "rmatmul",
     "row_sums",
+    "split_planes",
+    "take_columns",
     "unpack",
+    "unpack_rows",
 ]
 
 Array = npt.NDArray[Any]
@@ -75,6 +79,37 @@ def unpack(words: npt.NDArray[np.uint32], layout: Layout, shape: tuple[int, int]
         shifts = np.arange(layout.per_word, dtype=np.uint32) * np.uint32(bits)
         codes = (rows[..., None] >> shifts) & np.uint32(layout.n_codes - 1)
     return codes.reshape(groups * ROWS_PER_TILE, columns * layout.per_word)[:n, :m].astype(layout.code_dtype)
+
+
+def unpack_rows(
+    words: npt.NDArray[np.uint32], layout: Layout, shape: tuple[int, int], rows: npt.NDArray[np.int64]
+) -> Array:
+    """Codes of the given rows, in their order."""
+    return unpack(words, layout, shape)[rows]
+
+
+def convert(
+    words: npt.NDArray[np.uint32], layout: Layout, to_layout: Layout, shape: tuple[int, int]
+) -> npt.NDArray[np.uint32]:
+    """The same codes in another layout."""
+    return pack(unpack(words, layout, shape), to_layout)
+
+
+def take_columns(
+    words: npt.NDArray[np.uint32], layout: Layout, shape: tuple[int, int], columns: npt.NDArray[np.int64]
+) -> npt.NDArray[np.uint32]:
+    """Words of the matrix with these columns, in their order."""
+    return pack(unpack(words, layout, shape)[:, columns], layout)
+
+
+def split_planes(
+    words: npt.NDArray[np.uint32], shape: tuple[int, int]
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+    """Of codes b0 + 2 b1 in layout u2: the bit matrices b0, b1, b0 & b1 in layout u1."""
+    codes = unpack(words, LAYOUTS["u2"], shape)
+    low, high = codes & 1, codes >> 1
+    one_bit = LAYOUTS["u1"]
+    return pack(low, one_bit), pack(high, one_bit), pack(low & high, one_bit)
 
 
 def column_sums(words: npt.NDArray[np.uint32], layout: Layout, shape: tuple[int, int]) -> npt.NDArray[np.int64]:

@@ -1,0 +1,1 @@
+"""nanogram: kernel machines that weigh almost nothing."""

@@ -1,0 +1,187 @@
+"""The compute routines in C++, with the signatures of `reference` (arguments already checked by the caller)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import reference
+from ._isa import _core, active_isa
+from .layouts import Layout
+from .reference import LEAST_DIGITS, MOST_DIGITS, TOLERANCES, Precision
+
+Array = npt.NDArray[Any]
+Words = npt.NDArray[np.uint32]
+Shape = tuple[int, int]
+
+
+def _isa() -> int:
+    level = active_isa()
+    assert level is not None, "native routines are entered only when the compiled core is active"
+    return level
+
+
+def _has(name: str) -> bool:
+    return hasattr(_core, name)
+
+
+def pack(codes: Array, layout: Layout) -> Words:
+    """See `reference.pack`."""
+    if not _has("pack"):
+        return reference.pack(codes, layout)
+    return _core.pack(codes, layout.index, _isa())
+
+
+def unpack(words: Words, layout: Layout, shape: Shape) -> Array:
+    """See `reference.unpack`."""
+    if not _has("unpack"):
+        return reference.unpack(words, layout, shape)
+    return _core.unpack(words, layout.index, *shape, _isa())
+
+
+def unpack_rows(words: Words, layout: Layout, shape: Shape, rows: npt.NDArray[np.int64]) -> Array:
+    """See `reference.unpack_rows`."""
+    if not _has("unpack_rows"):
+        return reference.unpack_rows(words, layout, shape, rows)
+    return _core.unpack_rows(words, layout.index, *shape, rows, _isa())
+
+
+def convert(words: Words, layout: Layout, to_layout: Layout, shape: Shape) -> Words:
+    """See `reference.convert`."""
+    if not _has("convert"):
+        return reference.convert(words, layout, to_layout, shape)
+    return _core.convert(words, layout.index, to_layout.index, *shape, _isa())
+
+
+def take_columns(words: Words, layout: Layout, shape: Shape, columns: npt.NDArray[np.int64]) -> Words:
+    """See `reference.take_columns`."""
+    if not _has("take_columns"):
+        return reference.take_columns(words, layout, shape, columns)
+    return _core.take_columns(words, layout.index, *shape, columns, _isa())
+
+
+def split_planes(words: Words, shape: Shape) -> tuple[Words, Words, Words]:
+    """See `reference.split_planes`."""
+    if not _has("split_planes"):
+        return reference.split_planes(words, shape)
+    return _core.split_planes(words, *shape, _isa())
+
+
+def column_sums(words: Words, layout: Layout, shape: Shape) -> npt.NDArray[np.int64]:
+    """See `reference.column_sums`."""
+    if not _has("column_sums"):
+        return reference.column_sums(words, layout, shape)
+    return _core.column_sums(words, layout.index, *shape, _isa())
+
+
+def row_sums(words: Words, layout: Layout, shape: Shape) -> npt.NDArray[np.int64]:
+    """See `reference.row_sums`."""
+    if not _has("row_sums"):
+        return reference.row_sums(words, layout, shape)
+    return _core.row_sums(words, layout.index, *shape, _isa())
+
+
+def _product(
+    name: str,
+    words: Words,
+    layout: Layout,
+    shape: Shape,
+    values: Array,
+    zero2: int,
+    table: npt.NDArray[np.float64] | None,
+    precision: Precision,
+) -> npt.NDArray[np.float64]:
+    out = np.empty((shape[0] if name == "matmul" else shape[1], values.shape[1]))
+    getattr(_core, name)(
+        words,
+        layout.index,
+        *shape,
+        values,
+        zero2,
+        table,
+        TOLERANCES[precision],
+        LEAST_DIGITS[precision],
+        MOST_DIGITS,
+        out,
+        _isa(),
+    )
+    return out
+
+
+def matmul(
+    words: Words,
+    layout: Layout,
+    shape: Shape,
+    values: Array,
+    *,
+    zero2: int = 0,
+    table: npt.NDArray[np.float64] | None = None,
+    precision: Precision = "fast",
+) -> npt.NDArray[np.float64]:
+    """See `reference.matmul`."""
+    if not _has("matmul"):
+        return reference.matmul(words, layout, shape, values, zero2=zero2, table=table, precision=precision)
+    return _product("matmul", words, layout, shape, values, zero2, table, precision)
+
+
+def rmatmul(
+    words: Words,
+    layout: Layout,
+    shape: Shape,
+    values: Array,
+    *,
+    zero2: int = 0,
+    table: npt.NDArray[np.float64] | None = None,
+    precision: Precision = "fast",
+) -> npt.NDArray[np.float64]:
+    """See `reference.rmatmul`."""
+    if not _has("rmatmul"):
+        return reference.rmatmul(words, layout, shape, values, zero2=zero2, table=table, precision=precision)
+    return _product("rmatmul", words, layout, shape, values, zero2, table, precision)
+
+
+def _largest_sum(layout: Layout, zero2: int, length: int) -> int:
+    """Most that a sum of ``length`` products of doubled centred codes can be."""
+    return max(zero2, 2 * (layout.n_codes - 1) - zero2) ** 2 * length
+
+
+def gram(
+    words: Words,
+    layout: Layout,
+    shape: Shape,
+    other: Words | None = None,
+    other_shape: Shape | None = None,
+    *,
+    zero2: int = 0,
+    dtype: npt.DTypeLike = np.float64,
+) -> Array:
+    """See `reference.gram`."""
+    if not _has("gram"):
+        return reference.gram(words, layout, shape, other, other_shape, zero2=zero2, dtype=dtype)
+    columns = shape[1] if other_shape is None else other_shape[1]
+    exact = np.float64 if _largest_sum(layout, zero2, shape[0]) >= 2**31 else dtype
+    out = np.empty((shape[1], columns), dtype=exact)
+    _core.gram(words, shape[0], shape[1], other, columns, layout.index, zero2, out, _isa())
+    return out.astype(dtype, copy=False)
+
+
+def kernel(
+    words: Words,
+    layout: Layout,
+    shape: Shape,
+    other: Words | None = None,
+    other_shape: Shape | None = None,
+    *,
+    zero2: int = 0,
+    dtype: npt.DTypeLike = np.float64,
+) -> Array:
+    """See `reference.kernel`."""
+    if not _has("kernel"):
+        return reference.kernel(words, layout, shape, other, other_shape, zero2=zero2, dtype=dtype)
+    rows = shape[0] if other_shape is None else other_shape[0]
+    exact = np.float64 if _largest_sum(layout, zero2, shape[1]) >= 2**31 else dtype
+    out = np.empty((shape[0], rows), dtype=exact)
+    _core.kernel(words, shape[0], other, rows, shape[1], layout.index, zero2, out, _isa())
+    return out.astype(dtype, copy=False)

@@ -1,0 +1,80 @@
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+Words = npt.NDArray[np.uint32]
+
+# bindings/register_system.cpp
+def available_isas() -> list[str]: ...
+def max_threads() -> int: ...
+def measure_limits(seconds: float = ...) -> dict[str, float]: ...
+
+# bindings/register_codes.cpp
+def pack(codes: Array, layout: int, isa: int) -> Words: ...
+def unpack(words: Words, layout: int, n_rows: int, n_columns: int, isa: int) -> Array: ...
+def unpack_rows(
+    words: Words, layout: int, n_rows: int, n_columns: int, rows: npt.NDArray[np.int64], isa: int
+) -> Array: ...
+def convert(words: Words, layout: int, to_layout: int, n_rows: int, n_columns: int, isa: int) -> Words: ...
+def take_columns(
+    words: Words, layout: int, n_rows: int, n_columns: int, columns: npt.NDArray[np.int64], isa: int
+) -> Words: ...
+def split_planes(words: Words, n_rows: int, n_columns: int, isa: int) -> tuple[Words, Words, Words]: ...
+def column_sums(words: Words, layout: int, n_rows: int, n_columns: int, isa: int) -> npt.NDArray[np.int64]: ...
+def row_sums(words: Words, layout: int, n_rows: int, n_columns: int, isa: int) -> npt.NDArray[np.int64]: ...
+
+# bindings/register_matmul.cpp
+def matmul(
+    words: Words,
+    layout: int,
+    n_rows: int,
+    n_columns: int,
+    values: Array,
+    zero2: int,
+    table: npt.NDArray[np.float64] | None,
+    tolerance: float,
+    least_digits: int,
+    most_digits: int,
+    out: npt.NDArray[np.float64],
+    isa: int,
+) -> None: ...
+def rmatmul(
+    words: Words,
+    layout: int,
+    n_rows: int,
+    n_columns: int,
+    values: Array,
+    zero2: int,
+    table: npt.NDArray[np.float64] | None,
+    tolerance: float,
+    least_digits: int,
+    most_digits: int,
+    out: npt.NDArray[np.float64],
+    isa: int,
+) -> None: ...
+
+# bindings/register_gram.cpp
+def gram(
+    words: Words,
+    n_rows: int,
+    n_columns: int,
+    other: Words | None,
+    other_columns: int,
+    layout: int,
+    zero2: int,
+    out: Array,
+    isa: int,
+) -> None: ...
+def kernel(
+    words: Words,
+    n_rows: int,
+    other: Words | None,
+    other_rows: int,
+    n_columns: int,
+    layout: int,
+    zero2: int,
+    out: Array,
+    isa: int,
+) -> None: ...

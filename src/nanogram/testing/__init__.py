@@ -1,0 +1,1 @@
+"""Contract tests that a new code, matrix or op must pass."""

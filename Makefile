@@ -20,6 +20,8 @@ ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
+# Errors only: a failing build still prints all it said.
+PIP := @$(PY) -m pip -qq --require-virtualenv
 # Tools come from .venv (cmake, ninja) whatever else is on the machine; no environment from outside leaks in.
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
@@ -80,24 +82,34 @@ clean:  ## remove everything made here, .venv included
 
 # The core is built a second time in its own folder and put beside a copy of the Python sources. The interpreter
 # underneath .venv runs it: .venv's own start-up would put the editable install, and with it the plain core, first.
+# The runtimes are preloaded because Python itself is not instrumented; libstdc++ with them, or ASan cannot see throws.
 SAN := build/sanitize
 
-sanitize: $(VENV)/.stamp-core  ## op tests under AddressSanitizer and UndefinedBehaviorSanitizer
+sanitize: $(VENV)/.stamp-core  ## op tests under AddressSanitizer and UndefinedBehaviorSanitizer (g++)
 	cmake -S . -B $(SAN) -G Ninja -DNANOGRAM_SANITIZE=ON -DPython_EXECUTABLE=$(CURDIR)/$(PY) --log-level=WARNING
 	cmake --build $(SAN)
-	rm -rf $(SAN)/package
-	mkdir -p $(SAN)/package
-	cp -R src/nanogram $(SAN)/package/nanogram
-	find $(SAN)/package -name '_core*.so' -delete
-	cmake --install $(SAN) --prefix $(SAN)/package >/dev/null
-	$(PY) benchmarks/../tests/sanitize.py $(SAN) $(SANITIZED_TESTS) $(ARGS)
+	@rm -rf $(SAN)/package; mkdir -p $(SAN)/package
+	@cp -R src/nanogram $(SAN)/package/nanogram; rm -f $(SAN)/package/nanogram/_core*.so
+	@cmake --install $(SAN) --prefix $(SAN)/package >/dev/null
+	@preload=""; for library in libasan.so libubsan.so libstdc++.so; do \
+	  found=$$($(CXX_FOUND) -print-file-name=$$library); \
+	  [ -e "$$found" ] || { echo "make sanitize needs $$library, which $(CXX_FOUND) does not have (g++ brings it)" >&2; exit 1; }; \
+	  preload="$$preload $$(realpath "$$found")"; done; \
+	python=$$($(PY) -c 'import sys; print(sys._base_executable)'); \
+	packages=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))'); \
+	echo "testing under the sanitizers"; \
+	LD_PRELOAD="$$preload" PYTHONPATH="$(CURDIR)/$(SAN)/package:$$packages" PYTHONMALLOC=malloc \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 HYPOTHESIS_PROFILE=ci NANOGRAM_SANITIZED=1 \
+	  "$$python" -m pytest -m "not slow" --timeout=1800 -p no:cacheprovider $(SANITIZED_TESTS) $(ARGS)
 
 # ---------------------------------------------------------------- environment
 
 # Remade when PYTHON names another version than the environment has.
 ifneq ($(wildcard $(PY)),)
 ifneq ($(filter command line environment,$(origin PYTHON)),)
-ifneq ($(shell $(PYTHON) -c 'import sys; print(*sys.version_info[:2])' 2>/dev/null),$(shell $(PY) -c 'import sys; print(*sys.version_info[:2])' 2>/dev/null))
+VERSION := import sys; print(*sys.version_info[:2])
+ASKED := $(shell "$(PYTHON)" -c '$(VERSION)' 2>/dev/null)
+ifneq ($(filter-out $(shell $(PY) -c '$(VERSION)' 2>/dev/null),$(or $(ASKED),$(shell $(PY) -c '$(VERSION)'))),)
 $(shell rm -rf $(VENV))
 endif
 endif
@@ -105,23 +117,25 @@ endif
 
 $(VENV)/.stamp-venv:
 	@if [ -z "$(PYTHON)" ]; then echo "nanogram needs CPython 3.11 or later and found none; name one: make PYTHON=/path/to/python3" >&2; exit 1; fi
+	@"$(PYTHON)" -c '' 2>/dev/null || { echo "PYTHON=$(PYTHON) does not run; name an interpreter that does" >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit("nanogram needs CPython 3.11 or later; $(PYTHON) is %d.%d" % v[:2])'
-	rm -rf $(VENV)
+	@rm -rf $(VENV)
 # Debian splits ensurepip off: without it, the interpreter's own pip fills the environment.
-	"$(PYTHON)" -m venv $(VENV) >/dev/null 2>&1 || { rm -rf $(VENV); "$(PYTHON)" -m venv --without-pip $(VENV) && "$(PYTHON)" -m pip --python $(PY) install -q pip; }
-	touch $@
+	@"$(PYTHON)" -m venv $(VENV) >/dev/null 2>&1 || { rm -rf $(VENV); "$(PYTHON)" -m venv --without-pip $(VENV) && "$(PYTHON)" -m pip --python $(PY) install -q pip; }
+	@touch $@
 
-# What builds the core goes in first and stays, so that rebuilds happen in the same build folder.
-$(VENV)/.stamp-dev: $(VENV)/.stamp-venv pyproject.toml
+# The tools of the extra [dev] go in first: what builds the core must stay, for rebuilds in the same build folder.
+$(VENV)/.stamp-tools: $(VENV)/.stamp-venv pyproject.toml
+	@echo "installing the tools into $(VENV)"
+	$(PIP) install $$($(PY) -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["dev"])')
+	@touch $@
+
+$(VENV)/.stamp-core: $(VENV)/.stamp-tools $(CORE_SOURCES) $(CORE_DIRS)
 	@if [ -z "$(CXX_FOUND)" ]; then echo "nanogram needs a C++20 compiler and found none: install g++ or clang++ (Debian: apt install g++; macOS: xcode-select --install), or set CXX" >&2; exit 1; fi
-	$(PY) -m pip install -q "scikit-build-core>=1" "nanobind>=3" "cmake>=3.26" "ninja>=1.11"
-	$(PY) -m pip install -q --no-build-isolation -e ".[dev]"
-	touch $@
-
-$(VENV)/.stamp-core: $(VENV)/.stamp-dev $(CORE_SOURCES) $(CORE_DIRS)
-	$(PY) -m pip install -q --no-build-isolation --no-deps -e .
-	touch $@
+	@echo "building the core"
+	$(PIP) install --no-build-isolation -e ".[dev]"
+	@touch $@
 
 $(VENV)/.stamp-docs: $(VENV)/.stamp-core pyproject.toml
-	$(PY) -m pip install -q --no-build-isolation -e ".[docs]"
-	touch $@
+	$(PIP) install --no-build-isolation -e ".[docs]"
+	@touch $@

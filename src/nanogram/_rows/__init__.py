@@ -1,0 +1,1 @@
+"""Row sources, one file a kind; `nanogram.rows` is their front door."""

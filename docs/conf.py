@@ -1,0 +1,30 @@
+"""Sphinx configuration; `make docs` builds it offline, warnings are errors."""
+
+from nanogram import __version__
+
+project = "nanogram"
+author = "the nanogram maintainers"
+copyright = f"2026, {author}"
+version = release = __version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "myst_parser",
+]
+exclude_patterns = ["_build"]
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+nitpicky = False
+
+autosummary_generate = True
+autodoc_typehints = "none"  # numpydoc's Parameters sections say the types, with their meaning
+numpydoc_show_class_members = False
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"nanogram {version}"
+html_show_sourcelink = False
+html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}

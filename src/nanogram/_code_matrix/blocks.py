@@ -1,0 +1,46 @@
+"""Decoding a code matrix block by block, so that no operation holds all values at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nanogram import ops
+
+if TYPE_CHECKING:
+    from nanogram.code_matrix import CodeMatrix
+
+Array = npt.NDArray[Any]
+#: Decoded values held at a time, in bytes of float32.
+BLOCK_BYTES = 8 << 20
+
+
+def row_ranges(n_rows: int, n_columns: int, least: int = 0) -> Iterator[tuple[int, int]]:
+    """Ranges of rows that start on a tile and decode to about 8 MB, or to ``least`` rows where that is more."""
+    step = max(BLOCK_BYTES // (4 * max(n_columns, 1)), least, 1)
+    step = -(-step // ops.ROWS_PER_TILE) * ops.ROWS_PER_TILE
+    for start in range(0, n_rows, step):
+        yield start, min(start + step, n_rows)
+
+
+def codes_of_rows(Z: CodeMatrix, start: int, stop: int) -> Array:
+    """Codes of the rows from ``start``, a multiple of 16, to ``stop``; the values themselves of a float matrix."""
+    if Z.code.layout is None:
+        return Z.storage[start:stop]
+    tiles = Z.storage[start // ops.ROWS_PER_TILE : -(-stop // ops.ROWS_PER_TILE)]
+    return ops.unpack(tiles, Z.code.layout, (stop - start, Z.shape[1]))
+
+
+def decoded_rows(Z: CodeMatrix, start: int, stop: int) -> npt.NDArray[np.float32]:
+    """float32 values of the rows from ``start``, a multiple of 16, to ``stop``."""
+    return Z.code.decode(codes_of_rows(Z, start, stop))
+
+
+def decoded_index(Z: CodeMatrix, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
+    """float32 values of the rows with these indices."""
+    if Z.code.layout is None:
+        return Z.code.decode(Z.storage[rows])
+    return Z.code.decode(ops.unpack_rows(Z.storage, Z.code.layout, Z.shape, rows))

@@ -1,0 +1,168 @@
+"""Stacking packed matrices: side by side, and one under the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from nanogram import ops
+from nanogram.codes import Code, UniformCode
+
+from .blocks import codes_of_rows, row_ranges
+from .numpy_protocol import HANDLERS
+
+if TYPE_CHECKING:
+    from nanogram.code_matrix import CodeMatrix
+
+Array = npt.NDArray[Any]
+Parts = tuple[Array, tuple[int, int], Code]
+
+
+def _checked(matrices: Iterable[Any], what: str) -> list[CodeMatrix]:
+    from nanogram.code_matrix import CodeMatrix  # which imports this module
+
+    matrices = list(matrices)
+    if not matrices:
+        raise ValueError(f"{what} needs at least one matrix")
+    for Z in matrices:
+        if not isinstance(Z, CodeMatrix):
+            raise TypeError(
+                f"{what} of codes and {type(Z).__name__}: stack CodeMatrix with CodeMatrix "
+                f"(encode the other part, or call .toarray() on the codes)"
+            )
+    return matrices
+
+
+def hstack(matrices: Iterable[CodeMatrix]) -> CodeMatrix:
+    """Matrices side by side, what FeatureUnion and ColumnTransformer do with codes.
+
+    Codes that decode alike keep their code. Linear codes that use every code of one layout (uniform codes,
+    two levels) are merged into a `UniformCode` with a range by column. Other mixtures raise ValueError.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nanogram.code_matrix import CodeMatrix, hstack
+    >>> from nanogram.codes import UniformCode
+    >>> A = CodeMatrix.from_codes(np.array([[0, 1]]), UniformCode(1))
+    >>> B = CodeMatrix.from_codes(np.array([[1]]), UniformCode(1, low=0, high=5))
+    >>> hstack([A, B]).toarray()
+    array([[-1.,  1.,  5.]], dtype=float32)
+    """
+    checked = _checked(matrices, "hstack")
+    return type(checked[0])(*_stack_columns(checked), checked[0].precision)
+
+
+def vstack(matrices: Iterable[CodeMatrix]) -> CodeMatrix:
+    """Matrices one under the other; their codes must decode alike.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nanogram.code_matrix import CodeMatrix, vstack
+    >>> from nanogram.codes import UniformCode
+    >>> A = CodeMatrix.from_codes(np.array([[0, 1]]), UniformCode(1))
+    >>> vstack([A, A]).shape
+    (2, 2)
+    """
+    checked = _checked(matrices, "vstack")
+    return type(checked[0])(*_stack_rows(checked), checked[0].precision)
+
+
+def _concatenate(arrays: Iterable[Any], axis: int = 0) -> CodeMatrix:
+    if axis not in (-2, -1, 0, 1):
+        raise ValueError(f"axis={axis!r} is not accepted; choose 0 or 1")
+    return vstack(arrays) if axis % 2 == 0 else hstack(arrays)
+
+
+def _stack_columns(matrices: Sequence[CodeMatrix]) -> Parts:
+    """Storage, shape and code of ``[Z_1 Z_2 ...]``."""
+    heights = {Z.shape[0] for Z in matrices}
+    if len(heights) != 1:
+        raise ValueError(f"matrices side by side need the same number of rows; they have {sorted(heights)}")
+    code = _joint_code(matrices)
+    shape = (heights.pop(), sum(Z.shape[1] for Z in matrices))
+    layout = code.layout
+    if layout is None:
+        return np.concatenate([Z.storage for Z in matrices], axis=1), shape, code
+    per_word = ops.get_layout(layout).per_word
+    if all(Z.shape[1] % per_word == 0 for Z in matrices[:-1]):
+        return np.concatenate([Z.storage for Z in matrices], axis=1), shape, code
+    words = np.empty(ops.words_shape(ops.get_layout(layout), *shape), dtype=np.uint32)
+    for start, stop in row_ranges(*shape):
+        codes = np.concatenate([codes_of_rows(Z, start, stop) for Z in matrices], axis=1)
+        words[start // ops.ROWS_PER_TILE : -(-stop // ops.ROWS_PER_TILE)] = ops.pack(codes, layout)
+    return words, shape, code
+
+
+def _stack_rows(matrices: Sequence[CodeMatrix]) -> Parts:
+    """Storage, shape and code of the matrices one under the other."""
+    first = matrices[0]
+    for Z in matrices[1:]:
+        if Z.shape[1] != first.shape[1]:
+            raise ValueError(
+                f"matrices one under the other need the same number of columns; they have {first.shape[1]} and "
+                f"{Z.shape[1]}"
+            )
+        if not first.code.compatible(Z.code):
+            raise ValueError(f"{Z.code!r} and {first.code!r} decode differently; rows of one matrix share one code")
+    shape = (sum(Z.shape[0] for Z in matrices), first.shape[1])
+    layout = first.code.layout
+    if layout is None:
+        return np.concatenate([Z.storage for Z in matrices]), shape, first.code
+    tile = ops.ROWS_PER_TILE
+    words = np.zeros(ops.words_shape(ops.get_layout(layout), *shape), dtype=np.uint32)
+    at = 0
+    for Z in matrices:
+        n = Z.shape[0]
+        if at % tile == 0:
+            words[at // tile : at // tile + len(Z.storage)] = Z.storage
+        else:
+            # Lane by lane: rows r, r + 16, ... move together, words and all.
+            for r in range(min(tile, n)):
+                count = -(-(n - r) // tile)
+                group, lane = divmod(at + r, tile)
+                words[group : group + count, :, lane] = Z.storage[:count, :, r]
+        at += n
+    return words, shape, first.code
+
+
+def _joint_code(matrices: Sequence[CodeMatrix]) -> Code:
+    """One code for all columns: the common one, or the decoders column by column."""
+    first = matrices[0].code
+    same = all(first.compatible(Z.code) for Z in matrices[1:])
+    if len(matrices) == 1 or (same and first.n_columns is None):
+        return first
+    for Z in matrices:
+        if not _mergeable(first, Z.code):
+            raise ValueError(
+                f"columns coded by {first!r} and by {Z.code!r} do not fit in one matrix; "
+                f"only linear codes that use every code of one layout are merged, column by column"
+            )
+    ends = [(_by_column(Z.code.code_values[0], Z), _by_column(Z.code.code_values[-1], Z)) for Z in matrices]
+    roundings = {getattr(Z.code, "rounding", "nearest") for Z in matrices}
+    return UniformCode(
+        bits=int(first.bits),
+        rounding=roundings.pop() if len(roundings) == 1 else "nearest",
+        low=np.concatenate([low for low, _ in ends]),
+        high=np.concatenate([high for _, high in ends]),
+    )
+
+
+def _mergeable(first: Code, code: Code) -> bool:
+    return (
+        code.layout is not None
+        and code.layout == first.layout
+        and code.table is None
+        and code.n_levels == ops.get_layout(code.layout).n_codes
+    )
+
+
+def _by_column(value: Any, Z: CodeMatrix) -> npt.NDArray[np.float64]:
+    return np.broadcast_to(np.asarray(value, dtype=np.float64), (Z.shape[1],))
+
+
+HANDLERS.update({np.hstack: hstack, np.vstack: vstack, np.concatenate: _concatenate})

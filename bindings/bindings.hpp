@@ -43,6 +43,7 @@ inline Isa checked_isa(int isa) {
   return static_cast<Isa>(isa);
 }
 
+void register_pack(nb::module_& m);
 void register_system(nb::module_& m);
 
 }  // namespace nanogram

@@ -1,0 +1,16 @@
+#if NANOGRAM_X86
+
+#include <immintrin.h>
+
+#include "codes/kernels.hpp"
+
+namespace nanogram::codes {
+namespace {
+#include "codes/kernels.inc"
+}  // namespace
+
+const Kernels kernels_avx2 = table;
+
+}  // namespace nanogram::codes
+
+#endif

@@ -25,6 +25,7 @@ import numpy as np
 from scipy.linalg import blas
 
 from nanogram import CodeMatrix, ops
+from nanogram.code_matrix import vstack
 from nanogram.codes import Code, FloatCode, StepCode, UniformCode
 
 Timings = dict[str, _runner.Timing]
@@ -83,7 +84,7 @@ def random_matrix(code: Code, shape: tuple[int, int], rng: np.random.Generator) 
         else:
             codes = rng.integers(code.n_levels, size=size, dtype=code.code_dtype)
             blocks.append(CodeMatrix.from_codes(codes, code))
-    return CodeMatrix.vstack(blocks)
+    return vstack(blocks)
 
 
 def error_of(Z: CodeMatrix, V: np.ndarray, precision: str, transpose: bool) -> float:

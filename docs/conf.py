@@ -1,6 +1,6 @@
 """Sphinx configuration; `make docs` builds it offline, warnings are errors."""
 
-from nanogram import __version__
+from nanogram._version import __version__
 
 project = "nanogram"
 author = "the nanogram maintainers"
@@ -14,6 +14,7 @@ extensions = [
     "numpydoc",
     "myst_parser",
 ]
+templates_path = ["_templates"]
 exclude_patterns = ["_build"]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 nitpicky = False

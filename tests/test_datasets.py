@@ -1,6 +1,5 @@
 """Loaders: where files are looked for, how sets are cut, what damage is reported as; models of rows."""
 
-import hashlib
 import urllib.error
 import zipfile
 
@@ -10,8 +9,7 @@ import sklearn.datasets
 from sklearn.utils import Bunch
 
 from nanogram import datasets
-from nanogram._rows.keys import fixed_permutation, row_keys, smallest_keys
-from nanogram.data import files, parts
+from nanogram.data import files
 from nanogram.data.sample import SAMPLE_PATH
 
 SHAPES = {
@@ -225,55 +223,6 @@ def test_openml_rows_that_are_not_the_ones_expected_are_refused(tmp_path, monkey
             datasets.fetch_a9a(data_home=tmp_path)
 
 
-# ---------------------------------------------------------------- keys and splits
-
-
-def test_the_fixed_permutation_never_changes():
-    # Splits of papers and benchmarks depend on these bytes: a change of them is a change of every result.
-    digest = hashlib.sha256(fixed_permutation(10_000, seed=0).astype("<i8").tobytes()).hexdigest()
-    assert digest == "c62f74a2b87525336171c0103bd2b7b13be737abfec58fd68abaf5df523e0712"
-    assert sorted(fixed_permutation(1000, 3).tolist()) == list(range(1000))
-    assert len(np.unique(row_keys(0, 0, 100_000))) == 100_000
-    np.testing.assert_array_equal(smallest_keys(5, 1000, 3), np.sort(fixed_permutation(1000, 3)[:5]))
-
-
-def test_samples_over_several_chunks_of_keys(monkeypatch):
-    monkeypatch.setattr("nanogram._rows.keys._CHUNK", 64)
-    np.testing.assert_array_equal(smallest_keys(100, 1000, 3), np.sort(fixed_permutation(1000, 3)[:100]))
-    assert smallest_keys(0, 1000, 3).size == 0
-
-
-def test_three_parts_cover_all_rows_once():
-    cut = parts.three_parts(1000, 0.2, 0.1, seed=0)
-    assert {name: len(rows) for name, rows in cut.items()} == {"test": 200, "heldout": 80, "train": 720}
-    assert sorted(np.concatenate(list(cut.values())).tolist()) == list(range(1000))
-    assert list(parts.three_parts(10, 0, 0, seed=0)) == ["train"]
-    with pytest.raises(ValueError, match=r"test_size=1\.5"):
-        parts.three_parts(10, 1.5, 0.1, seed=0)
-
-
-def test_stratified_folds_hold_each_class_evenly():
-    y = np.repeat([0, 1, 2], [41, 60, 9])
-    folds = parts.stratified_folds(y, 4, seed=0)
-    for label in range(3):
-        counts = np.bincount(folds[y == label], minlength=4)
-        assert counts.max() - counts.min() <= 1
-    assert np.ptp(np.bincount(folds)) <= 1
-
-
-def test_standardising_uses_the_training_rows_alone():
-    random = np.random.default_rng(0)
-    X = random.normal(5, 3, size=(100, 3)).astype(np.float32)
-    X[:, 1] = 7
-    bunch = parts.with_parts(X, np.zeros(100), {"train": slice(0, 60), "test": slice(60, None)}, "s", "d")
-    scaled = parts.centre_and_scale(bunch)
-    np.testing.assert_allclose(scaled.X_train.mean(axis=0), 0, atol=1e-5)
-    np.testing.assert_allclose(scaled.X_train.std(axis=0), [1, 0, 1], atol=1e-5)
-    expected = (X[60:, 0] - X[:60, 0].mean()) / X[:60, 0].std()
-    np.testing.assert_allclose(scaled.X_test[:, 0], expected, rtol=1e-4, atol=1e-5)
-    assert "X" not in scaled
-
-
 # ---------------------------------------------------------------- cuts of small files made here
 
 
@@ -417,84 +366,3 @@ def test_the_sample_is_what_its_script_makes(tmp_path, monkeypatch):
     with zipfile.ZipFile(tmp_path / "sample.npz") as made, zipfile.ZipFile(SAMPLE_PATH) as kept:
         assert made.namelist() == kept.namelist()
         assert all(made.read(entry) == kept.read(entry) for entry in kept.namelist())
-
-
-# ---------------------------------------------------------------- models of rows
-
-
-def test_mixtures_have_the_moments_asked_for():
-    p, n = 20, 20_000
-    random = np.random.default_rng(0)
-    root = random.normal(size=(p, p)) / np.sqrt(p)
-    covariances = [2.0, np.linspace(0.5, 1.5, p), root @ root.T]
-    means = random.normal(size=(3, p))
-    for noise in ("gaussian", "student_t", "rademacher"):
-        mixture = datasets.make_gaussian_mixture(
-            n, p, means=means, covariances=covariances, proportions=[0.5, 0.25, 0.25], noise=noise, random_state=1
-        )
-        assert np.bincount(mixture.y).tolist() == [10_000, 5_000, 5_000]
-        for a, full in enumerate((2 * np.eye(p), np.diag(covariances[1]), covariances[2])):
-            X = mixture.X[mixture.y == a] * np.sqrt(p)
-            sizes = np.sqrt(np.diag(full) / len(X))
-            assert (np.abs(X.mean(axis=0) - means[a]) < 5.5 * sizes).all()
-            # Entry (i, j) of a sample covariance deviates by sqrt((kappa - 1) C_ii C_jj / n) at most, kappa <= 5.
-            bars = np.sqrt(4 * np.outer(np.diag(full), np.diag(full)) / len(X))
-            assert (np.abs(np.cov(X.T) - full) < 6.5 * bars).all()
-
-
-def test_mixtures_of_the_papers():
-    means, covariances = datasets.mixture_parameters(512, "crossed")
-    assert means.shape == (4, 512)
-    assert means[2, 1] == 5
-    assert covariances.tolist() == pytest.approx([1, 1 + 15 / np.sqrt(512)] * 2)
-    for kind in ("means", "covariances", "both"):
-        assert datasets.mixture_parameters(8, kind)[0].shape == (2, 8)
-    again = [datasets.make_gaussian_mixture(10, 3, random_state=7).X for _ in range(2)]
-    np.testing.assert_array_equal(*again)
-    sizes = np.bincount(datasets.make_gaussian_mixture(10, 3, proportions=[1 / 3] * 3).y)
-    assert sizes.sum() == 10
-    assert np.ptp(sizes) <= 1
-
-
-@pytest.mark.parametrize(("noise", "kurtosis"), [("gaussian", 3), ("student_t", 5), ("rademacher", 1)])
-def test_signal_plus_noise(noise, kurtosis):
-    drawn = datasets.make_signal_plus_noise(600, 1000, rho=4.0, noise=noise, balance=0.25, random_state=2)
-    assert drawn.kurtosis == kurtosis
-    assert (drawn.v == -1).sum() == 150
-    assert np.linalg.norm(drawn.mu) == pytest.approx(2)
-    z = drawn.X - drawn.v[:, None] * drawn.mu
-    # The variance of 600,000 entries has a standard error of sqrt((kurtosis - 1) / 600,000).
-    assert abs(z.var() - 1) <= 5 * np.sqrt((kurtosis - 1) / z.size) + 1e-5
-    projections = drawn.X @ drawn.mu / 2 * drawn.v
-    assert abs(projections.mean() - 2) < 5 / np.sqrt(600)
-    given = datasets.make_signal_plus_noise(10, 3, rho=9.0, mu=[0, 2, 0])
-    np.testing.assert_allclose(given.mu, [0, 3, 0])
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: datasets.make_gaussian_mixture(0, 3), "n=0 and p=3"),
-        (lambda: datasets.make_gaussian_mixture(5, 3, means=np.ones((2, 4))), r"means has shape \(2, 4\)"),
-        (lambda: datasets.make_gaussian_mixture(5, 3, means=np.ones((2, 3)), covariances=[1.0]), r"\[1, 2\] classes"),
-        (lambda: datasets.make_gaussian_mixture(5, 3, covariances=[-1.0]), r"covariances\[0\] has a negative variance"),
-        (lambda: datasets.make_gaussian_mixture(5, 3, covariances=[np.ones(4)]), r"covariances\[0\] has shape"),
-        (lambda: datasets.make_gaussian_mixture(5, 2, covariances=[[[1, 2], [0, 1]]]), "not symmetric"),
-        (lambda: datasets.make_gaussian_mixture(5, 2, covariances=[[[1, 2], [2, 1]]]), "negative eigenvalue"),
-        (lambda: datasets.make_gaussian_mixture(5, 2, proportions=[0.5, 0.6]), "add up to 1"),
-        (lambda: datasets.make_gaussian_mixture(5, 2, noise="cauchy"), "noise='cauchy'"),
-        (lambda: datasets.make_gaussian_mixture(5, 2, noise="student_t", df=2), "df=2"),
-        (lambda: datasets.make_signal_plus_noise(5, 2, rho=-1), "rho=-1"),
-        (lambda: datasets.make_signal_plus_noise(5, 2, rho=1, balance=2), "balance=2"),
-        (lambda: datasets.make_signal_plus_noise(5, 2, rho=1, mu=[0, 0]), "mu must be"),
-        (lambda: datasets.mixture_parameters(8, "none"), "kind='none'"),
-        (lambda: datasets.mixture_parameters(1), "p=1"),
-    ],
-)
-def test_models_refuse_what_makes_no_sense(call, message):
-    with pytest.raises(ValueError, match=message):
-        call()
-
-
-def test_kurtosis_that_is_infinite():
-    assert datasets.noise_kurtosis("student_t", df=3) == np.inf

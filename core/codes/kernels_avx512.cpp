@@ -6,7 +6,7 @@
 
 namespace nanogram::codes {
 namespace {
-#include "codes/kernels.inc"
+#include "codes/kernels_body.hpp"
 }  // namespace
 
 const Kernels kernels_avx512 = table;

@@ -119,7 +119,9 @@ def test_convert_leaves_padding_behind(isa):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_split_planes(shape, isa):
     for words in (reference.pack(random_codes("u2", shape), get_layout("u2")), any_words("u2", shape)):
-        for found, expected in zip(_core.split_planes(words, *shape, isa), reference.split_planes(words, shape)):
+        for found, expected in zip(
+            _core.split_planes(words, *shape, isa), reference.split_planes(words, shape), strict=True
+        ):
             equal(found, expected)
 
 
@@ -169,7 +171,7 @@ def test_thread_count_changes_nothing(isa):
         with threadpoolctl.threadpool_limits(threads):
             words = _core.pack(codes, 2, isa)
             results.append((words, _core.column_sums(words, 2, *shape, isa), _core.unpack(words, 2, *shape, isa)))
-    for one, three in zip(*results):
+    for one, three in zip(*results, strict=True):
         equal(one, three)
     equal(results[0][2], codes)
 
@@ -219,6 +221,6 @@ def test_wrong_arguments_are_refused(isa):
         _core.decode(words, 1, 20, 100, None, None, None, None, 0, out, isa)
     with pytest.raises(ValueError, match="out has shape"):
         _core.decode(words, 1, 20, 100, None, None, ones, ones, 0, out[:19], isa)
+    out.flags.writeable = False
     with pytest.raises(TypeError):
-        out.flags.writeable = False
         _core.decode(words, 1, 20, 100, None, None, ones, ones, 0, out, isa)

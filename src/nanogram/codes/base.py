@@ -19,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
 
-from .. import ops
+from nanogram import ops
+
 from ._arrays import by_blocks, plain, real_array
 
 __all__ = ["Code"]
@@ -163,6 +164,7 @@ class Code(BaseEstimator):
 
     def select_columns(self, index: Any) -> Self:
         """The code of some of the columns; the same object when all columns are coded alike."""
+        del index
         return self
 
     @abstractmethod

@@ -84,11 +84,13 @@ class FloatCode(Code):
 
     def encode(self, values: npt.ArrayLike, words: Any = None, random_state: Any = None) -> Array:
         """The values in the stored type, NaN included; beyond its range they become infinite, as NumPy's do."""
+        del words, random_state
         with np.errstate(over="ignore"):
             return real_array(values, "values").astype(self.code_dtype)
 
     def decode(self, codes: npt.ArrayLike, columns: Any = None) -> npt.NDArray[np.float32]:
         """Stored values as float32."""
+        del columns
         return np.asarray(codes).astype(np.float32, copy=False)
 
     def pack(self, codes: npt.ArrayLike) -> Array:

@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from .. import ops
+from nanogram import ops
+
 from ._arrays import FLOAT32_MAX, Array, by_blocks, choice, integer, positive_factor, real_array, refuse_nan
 from ._json import float_list_from_json, floats_to_json, json_fields
 from .base import Code
@@ -183,6 +184,7 @@ class StepCode(Code):
 
         ``words`` and ``random_state`` are there for the contract and not used: nothing is random.
         """
+        del words, random_state
         thresholds, levels = self._steps()
         distinct, _ = self._decoder()
         code_of_interval = np.searchsorted(distinct, levels).astype(np.uint8)

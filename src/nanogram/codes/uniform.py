@@ -167,10 +167,11 @@ class UniformCode(Code):
         def encoded(block: Array, noise: Any) -> Array:
             block = block.astype(np.float64)
             refuse_nan(block)
-            t = np.clip((block - low) / step, 0.0, top)
+            with np.errstate(over="ignore"):
+                t = np.clip((block - low) / step, 0.0, top)
             q = np.floor(t)
             q += noise < (t - q) * 4294967296.0
-            return q.astype(dtype)
+            return np.asarray(q.astype(dtype))
 
         if not stochastic:
             return by_blocks(lambda block: encoded(block, NEAREST_WORD), array, dtype)

@@ -1,1 +1,6 @@
 """Contract tests that a new code, matrix or op must pass."""
+
+from .code_matrix import check_code_matrix
+from .codes import check_code
+
+__all__ = ["check_code", "check_code_matrix"]

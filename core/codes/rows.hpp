@@ -1,4 +1,4 @@
-// Part of kernels.inc: stretches of one row.
+// Part of kernels_body.hpp: stretches of one row.
 
 // ------------------------------------------------------------------ rows: codes side by side in bytes
 

@@ -1,4 +1,4 @@
-// Part of kernels.inc: tiles of one row group, 16 rows side by side.
+// Part of kernels_body.hpp: tiles of one row group, 16 rows side by side.
 
 // ------------------------------------------------------------------ tiles: 16 rows side by side
 

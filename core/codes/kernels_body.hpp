@@ -16,8 +16,8 @@ constexpr int per_word_of[6] = {32, 16, 8, 4, 2, 20};
 constexpr u32 reciprocal[5] = {65536, 21846, 7282, 2428, 810};
 constexpr u32 power3[5] = {1, 3, 9, 27, 81};
 
-#include "codes/rows.inc"
-#include "codes/tiles.inc"
+#include "codes/rows.hpp"
+#include "codes/tiles.hpp"
 
 constexpr Kernels table = {unpack,       pack,    largest8, largest16, levels_of,  linear,
                            take_columns, convert, split,    row_sums,  column_sums};

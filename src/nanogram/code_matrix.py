@@ -56,13 +56,15 @@ class CodeMatrix(CodesProtocol):
 
     **Precision.** Each column v of the right-hand side is rounded to integers v' times a step, with
     ``|v - v'| <= tol |v|`` in root mean square, tol = 5e-5 for ``"fast"`` and 1e-6 for ``"float32"``; all sums
-    after that are exact integers, and the decoder is applied in double. So the result is the exact one of a
-    right-hand side changed by tol, relative to its norm (where the decoder's scale differs by column, relative
-    to the norm of scale times v), and its own error has root mean square tol times that of a result whose signs
-    are random. A column whose values are all -a, 0 or a loses nothing. Results in float32 are rounded once more.
-    They are the same to the bit for any number of threads, any instruction set and any split of the columns of V.
-    Matrices of floats multiply by BLAS, which promises neither: float32 and ``"fast"`` work in single, float64
-    with ``"float32"`` in double.
+    after that are exact integers, and the decoder is applied in double. So the result is that of a right-hand
+    side changed by tol relative to its norm, and its own error has root mean square tol times a result
+    whose signs are random, ``|Z|_F |v| / sqrt(m)``. Where scales differ by column, read scale times v for v.
+    An offset that is no multiple of half a step, or differs by column, is not part of the rounded
+    product: then |Z| is the norm without the rest of the offset, at most twice |Z| for one offset within the range.
+    A column of v whose values are all -a, 0 or a loses nothing (unless scales differ by column).
+    Results in float32 are rounded once more. They are the same to the bit for any number of threads and any
+    instruction set. Matrices of floats multiply by BLAS, which does not promise that: float32 and ``"fast"``
+    work in single, float64 with ``"float32"`` in double.
 
     **NaN and infinity** in a right-hand side spread as in NumPy's product of the decoded matrix
     (0 times infinity is NaN): the rows that hold them are multiplied in floats.

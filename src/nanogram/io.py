@@ -120,10 +120,11 @@ def write(path: PathLike, arrays: Mapping[str, Array], metadata: Mapping[str, st
     fields: dict[str, Any] = {"__metadata__": dict(metadata)}
     at = 0
     for name, array in ordered:
-        if array.dtype not in _NAMES:
+        native = array.dtype.newbyteorder("=")
+        if native not in _NAMES:
             raise ValueError(f"array {name!r} has dtype {array.dtype}; one of {', '.join(map(str, _NAMES))} is stored")
         fields[name] = {
-            "dtype": _NAMES[array.dtype],
+            "dtype": _NAMES[native],
             "shape": list(array.shape),
             "data_offsets": [at, at + array.nbytes],
         }

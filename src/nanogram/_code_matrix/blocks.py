@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nanogram import ops
+from nanogram.codes import Code
 
 if TYPE_CHECKING:
     from nanogram.code_matrix import CodeMatrix
@@ -24,6 +25,24 @@ def row_ranges(n_rows: int, n_columns: int, least: int = 0) -> Iterator[tuple[in
     step = -(-step // ops.ROWS_PER_TILE) * ops.ROWS_PER_TILE
     for start in range(0, n_rows, step):
         yield start, min(start + step, n_rows)
+
+
+def centred(code: Code) -> tuple[int, npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """``zero2``, scale and offset of a linear decoder, as much of the offset as possible moved into ``zero2``.
+
+    Products lose a fraction of the norm of ``scale (q - zero2 / 2)``. With the zero point where values are 0
+    that is the norm of the values themselves, or nearly: an offset of less than half a step at most doubles
+    it. One zero point serves all columns, the middle one if they differ.
+    """
+    scale, offset = np.asarray(code.scale, dtype=np.float64), np.asarray(code.offset, dtype=np.float64)
+    if not offset.any():
+        return code.zero2, scale, offset
+    with np.errstate(over="ignore"):
+        wanted = np.clip(code.zero2 - 2 * (offset / scale), 0, 2 * (code.n_levels - 1))
+    zero2 = round(float(np.median(wanted)))
+    moved = offset + scale * ((zero2 - code.zero2) / 2)
+    # What is left of an offset of whole steps is rounding.
+    return zero2, scale, np.where(np.abs(moved) <= 2.0**-50 * np.abs(offset), 0.0, moved)
 
 
 def codes_of_rows(Z: CodeMatrix, start: int, stop: int) -> Array:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from nanogram import ops
 
-from .blocks import decoded_rows, row_ranges
+from .blocks import centred, decoded_rows, row_ranges
 
 if TYPE_CHECKING:
     from nanogram.code_matrix import CodeMatrix
@@ -59,8 +59,8 @@ def expand(Z: CodeMatrix) -> tuple[Float64, list[Plane]]:
     layout = code.layout
     assert layout is not None, "floats have no planes"
     if code.table is None:
-        factor = np.asarray(code.scale, dtype=np.float64)
-        return np.asarray(code.offset, dtype=np.float64), [Plane(Z.storage, layout, code.zero2, factor)]
+        zero2, factor, alpha = centred(code)
+        return alpha, [Plane(Z.storage, layout, zero2, factor)]
     t0, t1, t2, t3 = (float(t) for t in code.table)
     low, high, _ = ops.split_planes(Z.storage, Z.shape)
     planes = [
@@ -90,20 +90,23 @@ def _count_dtype(plane: Plane, length: int) -> type[np.float32 | np.float64]:
     return np.float32 if largest <= 2**24 else np.float64
 
 
-def _panels(n_rows: int, n_columns: int) -> Iterator[slice]:
-    for start, stop in row_ranges(n_rows, 2 * n_columns):
-        yield slice(start, stop)
+def _panels(shape: tuple[int, int]) -> Iterator[slice]:
+    """Slices of rows that stay in the cache."""
+    step = max(1, 2**16 // max(shape[1], 1))
+    for start in range(0, shape[0], step):
+        yield slice(start, start + step)
 
 
 # --------------------------------------------------------------------------- from integers
 
 
 class _Side(NamedTuple):
-    """One side of an integer product: its planes, alpha and w, as vectors over the rows or columns of the result."""
+    """One side of an integer product, as vectors over the rows or columns of the result."""
 
     planes: list[Plane]
     alpha: Float64
-    w: Float64
+    #: ``w + length alpha / 2``: with it the terms of alpha are ``u alpha^T + alpha u^T``.
+    u: Float64 | None
 
 
 def gram(Z: CodeMatrix, weights: Any = None, dtype: npt.DTypeLike | None = None) -> Array:
@@ -113,8 +116,10 @@ def gram(Z: CodeMatrix, weights: Any = None, dtype: npt.DTypeLike | None = None)
         checked = None if weights is None else _checked_weights(weights, Z.shape[0])
         return _float_gram(Z, checked).astype(final, copy=False)
     alpha, planes = expand(Z)
-    w = sum((plane.column_sums(Z.shape) for plane in planes), start=np.zeros(Z.shape[1]))
-    side = _Side(planes, np.broadcast_to(alpha, w.shape), w)
+    u = None
+    if alpha.any():
+        u = sum((plane.column_sums(Z.shape) for plane in planes), start=np.zeros(Z.shape[1])) + 0.5 * Z.shape[0] * alpha
+    side = _Side(planes, alpha, u)
 
     def multiply(left: Plane, right: Plane, count: npt.DTypeLike) -> Array:
         other = (None, None) if right is left else (right.words, Z.shape)
@@ -136,8 +141,13 @@ def kernel(Z: CodeMatrix, other: CodeMatrix | None = None, dtype: npt.DTypeLike 
 
     def side(Y: CodeMatrix) -> _Side:
         alpha, planes = expand(Y)
-        w = sum((plane.row_sums(Y.shape) for plane in planes), start=np.zeros(Y.shape[0]))
-        return _Side(planes, np.broadcast_to(alpha, w.shape), w)
+        u = None
+        if alpha.any():
+            u = (
+                sum((plane.row_sums(Y.shape) for plane in planes), start=np.zeros(Y.shape[0]))
+                + 0.5 * Y.shape[1] * alpha
+            )
+        return _Side(planes, alpha, u)
 
     def multiply(left: Plane, right: Plane, count: npt.DTypeLike) -> Array:
         pair = (None, None) if right is left else (right.words, other.shape)
@@ -154,33 +164,52 @@ def _assemble(
     length: int,
     final: np.dtype[Any],
 ) -> Array:
-    """The formula at the top of this file, a panel of rows at a time; symmetric to the bit if the sides are one."""
+    """The formula at the top of this file; symmetric to the bit if the sides are one.
+
+    After the integers come one to three passes in double over panels that fit the cache, and one rounding.
+    """
 
     def counted(p: Plane, q: Plane) -> Array:
         return multiply(p, q, final if _count_dtype(p, length) is np.float32 else np.float64)
 
     if len(left.planes) == 1:
-        p, q = left.planes[0], right.planes[0]
-        sums = counted(p, q)
-        factors = (np.broadcast_to(p.factor, left.w.shape), np.broadcast_to(q.factor, right.w.shape))
+        sums = counted(left.planes[0], right.planes[0])
+        factors = (left.planes[0].factor, right.planes[0].factor)
     else:
-        sums, factors = np.zeros((left.w.size, right.w.size)), (np.ones_like(left.w), np.ones_like(right.w))
-        for i, p in enumerate(left.planes):
-            for j, q in enumerate(right.planes):
-                if left is right and j < i:
-                    continue
-                part, factor = counted(p, q), p.factor * q.factor
-                for a in _panels(*sums.shape):
-                    mirrored = part[a] + part[:, a].T if left is right and i != j else part[a]
-                    sums[a] += factor * mirrored.astype(np.float64, copy=False)
+        sums, factors = _table_sums(counted, left, right), (np.ones(()), np.ones(()))
+    unscaled = factors[0].ndim == 0 and factors[0] * factors[1] == 1.0
+    if unscaled and left.u is None and sums.dtype == final:
+        return sums
     out = sums if sums.dtype == final else np.empty(sums.shape, dtype=final)
-    for a in _panels(*sums.shape):
-        panel = (factors[0][a, None] * factors[1]) * sums[a]
-        if left.alpha.any() or right.alpha.any():
-            panel += left.w[a, None] * right.alpha + left.alpha[a, None] * right.w
-            panel += length * (left.alpha[a, None] * right.alpha)
+    for a in _panels(sums.shape):
+        panel = sums[a] * _outer(factors[0], factors[1], a)
+        if left.u is not None and right.u is not None:
+            panel += _outer(left.u, right.alpha, a) + _outer(left.alpha, right.u, a)
         out[a] = panel
     return out
+
+
+def _outer(left: Float64, right: Float64, a: slice) -> Any:
+    """Rows ``a`` of the outer product of vectors, either of which may be a single number."""
+    return (left[a, None] if left.ndim else left) * right
+
+
+def _table_sums(counted: Callable[[Plane, Plane], Array], left: _Side, right: _Side) -> Float64:
+    """``sum_pq f_p f_q G_pq`` for the planes of a table."""
+    total: Float64 | None = None
+    for i, p in enumerate(left.planes):
+        for j, q in enumerate(right.planes):
+            if left is right and j < i:
+                continue
+            part, factor = counted(p, q), float(p.factor * q.factor)
+            total = np.zeros(part.shape) if total is None else total
+            for a in _panels(part.shape):
+                panel = part[a].astype(np.float64)  # the sum with its mirror need not be exact in float32
+                if left is right and i != j:
+                    panel += part[:, a].T
+                total[a] += factor * panel
+    assert total is not None, "a table of distinct levels has planes"
+    return total
 
 
 # --------------------------------------------------------------------------- from floats

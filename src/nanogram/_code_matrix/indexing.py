@@ -39,7 +39,9 @@ def resolve(key: Any, length: int, axis: int) -> Index:
         return range(chosen.start, chosen.start + len(chosen)) if chosen.step == 1 else _from_range(chosen)
     if isinstance(key, range):
         key = _from_range(key)
-    if not isinstance(key, (np.ndarray, list)) and hasattr(key, "__index__") and not isinstance(key, (bool, np.bool)):
+    if isinstance(key, np.ndarray) and key.ndim == 0:
+        key = key[()]
+    if not isinstance(key, (np.ndarray, list, bool, np.bool)) and hasattr(key, "__index__"):
         at = operator.index(key)
         if not -length <= at < length:
             raise IndexError(f"index {at} is out of bounds for axis {axis} with size {length}")

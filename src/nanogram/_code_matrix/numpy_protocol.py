@@ -55,7 +55,7 @@ def _size(a: Any, axis: int | None = None) -> int:
     return int(a.shape[0] * a.shape[1] if axis is None else a.shape[axis])
 
 
-#: NumPy functions with a meaning for codes; `nanogram.code_matrix` adds the stacking ones.
+#: NumPy functions with a meaning for codes; `stacking` adds its own.
 HANDLERS: dict[Callable[..., Any], Callable[..., Any]] = {
     np.shape: _shape,
     np.ndim: _ndim,

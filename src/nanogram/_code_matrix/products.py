@@ -20,7 +20,7 @@ from scipy import sparse
 from nanogram import ops
 from nanogram.ops.reference import TOLERANCES, Precision
 
-from .blocks import codes_of_rows, decoded_index, row_ranges
+from .blocks import centred, codes_of_rows, decoded_index, row_ranges
 
 if TYPE_CHECKING:
     from nanogram.code_matrix import CodeMatrix
@@ -83,9 +83,9 @@ def _finite_product(Z: CodeMatrix, V: Array, precision: Precision) -> Float64:
     assert layout is not None, "floats are multiplied elsewhere"
     if code.table is not None:
         return ops.matmul(Z.storage, layout, Z.shape, V, table=code.table, precision=precision)
-    scale, offset = np.asarray(code.scale, dtype=np.float64), np.asarray(code.offset, dtype=np.float64)
+    zero2, scale, offset = centred(code)
     weighted = V if scale.ndim == 0 else V * scale[:, None]
-    result = ops.matmul(Z.storage, layout, Z.shape, weighted, zero2=code.zero2, precision=precision)
+    result = ops.matmul(Z.storage, layout, Z.shape, weighted, zero2=zero2, precision=precision)
     if scale.ndim == 0:
         result *= scale
     if offset.any():
@@ -98,8 +98,8 @@ def _finite_rproduct(Z: CodeMatrix, R: Array, precision: Precision) -> Float64:
     assert layout is not None, "floats are multiplied elsewhere"
     if code.table is not None:
         return ops.rmatmul(Z.storage, layout, Z.shape, R, table=code.table, precision=precision)
-    scale, offset = np.asarray(code.scale, dtype=np.float64), np.asarray(code.offset, dtype=np.float64)
-    result = ops.rmatmul(Z.storage, layout, Z.shape, R, zero2=code.zero2, precision=precision)
+    zero2, scale, offset = centred(code)
+    result = ops.rmatmul(Z.storage, layout, Z.shape, R, zero2=zero2, precision=precision)
     result *= scale if scale.ndim == 0 else scale[:, None]
     if offset.any():
         result += (offset if offset.ndim == 0 else offset[:, None]) * R.sum(axis=0, dtype=np.float64)

@@ -78,6 +78,9 @@ def _concatenate(arrays: Iterable[Any], axis: int = 0) -> CodeMatrix:
     return vstack(arrays) if axis % 2 == 0 else hstack(arrays)
 
 
+HANDLERS.update({np.hstack: hstack, np.vstack: vstack, np.concatenate: _concatenate})
+
+
 def _stack_columns(matrices: Sequence[CodeMatrix]) -> Parts:
     """Storage, shape and code of ``[Z_1 Z_2 ...]``."""
     heights = {Z.shape[0] for Z in matrices}
@@ -138,11 +141,12 @@ def _joint_code(matrices: Sequence[CodeMatrix]) -> Code:
         return first
     for Z in matrices:
         if not _mergeable(first, Z.code):
+            other = next(Y.code for Y in matrices if not first.compatible(Y.code))
             raise ValueError(
-                f"columns coded by {first!r} and by {Z.code!r} do not fit in one matrix; "
+                f"columns coded by {first!r} and by {other!r} do not fit in one matrix; "
                 f"only linear codes that use every code of one layout are merged, column by column"
             )
-    ends = [(_by_column(Z.code.code_values[0], Z), _by_column(Z.code.code_values[-1], Z)) for Z in matrices]
+    ends = [_ends(Z) for Z in matrices]
     roundings = {getattr(Z.code, "rounding", "nearest") for Z in matrices}
     return UniformCode(
         bits=int(first.bits),
@@ -161,8 +165,13 @@ def _mergeable(first: Code, code: Code) -> bool:
     )
 
 
-def _by_column(value: Any, Z: CodeMatrix) -> npt.NDArray[np.float64]:
-    return np.broadcast_to(np.asarray(value, dtype=np.float64), (Z.shape[1],))
-
-
-HANDLERS.update({np.hstack: hstack, np.vstack: vstack, np.concatenate: _concatenate})
+def _ends(Z: CodeMatrix) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Lowest and highest value of each column; of a uniform code its own range, so that its steps stay as they are."""
+    code = Z.code
+    if isinstance(code, UniformCode):
+        low, high = code.low, code.high
+    else:
+        low = code.offset - code.scale * (code.zero2 / 2)
+        high = code.offset + code.scale * (code.n_levels - 1 - code.zero2 / 2)
+    m = Z.shape[1]
+    return np.broadcast_to(np.asarray(low, np.float64), (m,)), np.broadcast_to(np.asarray(high, np.float64), (m,))

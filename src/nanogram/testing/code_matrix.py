@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nanogram._code_matrix.blocks import centred
 from nanogram.code_matrix import CodeMatrix, hstack, vstack
 from nanogram.ops.reference import TOLERANCES
 
@@ -90,25 +91,30 @@ def _check_description(Z: CodeMatrix, D: Array) -> None:
 
 
 def _check_products(Z: CodeMatrix, D: Array, rng: np.random.Generator) -> None:
-    for A, M, rows in ((Z, D, "V"), (Z.T, D.T, "R")):
-        for k in (None, 1, 3):
-            V = rng.standard_normal(M.shape[1] if k is None else (M.shape[1], k))
-            norms = np.linalg.norm(M, axis=1)
-            size = np.multiply.outer(norms, np.linalg.norm(V, axis=0)) if k else norms * np.linalg.norm(V)
+    # The error is relative to the integers' part of the values: what of the offset is outside them counts too.
+    extent = np.sqrt(D**2 + centred(Z.code)[2] ** 2)
+    for A, M, E in ((Z, D, extent), (Z.T, D.T, extent.T)):
+        norms = np.linalg.norm(E, axis=1)
+
+        def size_with(V: Array, norms: Array = norms) -> Array:
+            sizes: Array = np.multiply.outer(norms, np.linalg.norm(V.astype(np.float64), axis=0))
+            return sizes
+
+        for shape in ((M.shape[1],), (M.shape[1], 1), (M.shape[1], 3)):
+            V = rng.standard_normal(shape)
             for precision, tolerance in TOLERANCES.items():
                 # The bound is Cauchy and Schwarz's, sqrt(3) from root mean square to largest; single rounds too.
                 for W, slack in ((V, 1e-12), (V.astype(np.float32), 2e-6)):
                     result = A.matvec(W, precision=precision)  # type: ignore[arg-type]  # keys of TOLERANCES
-                    assert result.dtype == W.dtype, f"{rows} of {W.dtype} gave {result.dtype}"
-                    _close(result, M @ W.astype(np.float64), size, 2 * tolerance + slack)
+                    assert result.dtype == W.dtype, f"a right-hand side of {W.dtype} gave {result.dtype}"
+                    _close(result, M @ W.astype(np.float64), size_with(W), 2 * tolerance + slack)
             np.testing.assert_array_equal(A @ V, A.matvec(V))
             np.testing.assert_array_equal(V.T @ A.T, (A @ V).T)
         for dtype in (np.bool_, np.int8, np.int64, np.float16):
             V = rng.integers(0, 2, size=(M.shape[1], 2)).astype(dtype)
             result = A @ V
             assert result.dtype == np.result_type(np.float32, dtype)
-            size = np.multiply.outer(np.linalg.norm(M, axis=1), np.linalg.norm(V.astype(np.float64), axis=0))
-            _close(result, M @ V.astype(np.float64), size, 2 * TOLERANCES[Z.precision] + 1e-6)
+            _close(result, M @ V.astype(np.float64), size_with(V), 2 * TOLERANCES[Z.precision] + 2e-6)
 
 
 def _check_odd_products(Z: CodeMatrix, D: Array, rng: np.random.Generator) -> None:

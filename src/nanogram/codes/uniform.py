@@ -82,8 +82,8 @@ class UniformCode(Code):
     @property
     def n_columns(self) -> int | None:
         """Columns of a range by column."""
-        shape = np.broadcast_shapes(np.shape(self.low), np.shape(self.high))
-        return shape[0] if shape else None
+        low, _ = self._range()
+        return len(low) if np.ndim(low) else None
 
     @property
     def n_levels(self) -> int:
@@ -124,10 +124,9 @@ class UniformCode(Code):
             if not (np.abs(end) <= FLOAT32_MAX).all():
                 raise ValueError(f"{name}={getattr(self, name)!r} is not accepted; finite float32 numbers are")
             ends.append(end)
-        try:
-            low, high = np.broadcast_arrays(*ends)
-        except ValueError:
-            raise ValueError(f"low has shape {ends[0].shape} and high {ends[1].shape}; one shape is accepted") from None
+        if ends[0].ndim == ends[1].ndim and ends[0].shape != ends[1].shape:
+            raise ValueError(f"low has shape {ends[0].shape} and high {ends[1].shape}; one shape is accepted")
+        low, high = np.broadcast_arrays(*ends)
         with np.errstate(under="ignore"):
             step = (high - low) / (self.n_levels - 1)
         narrow = np.flatnonzero(~(step >= np.finfo(np.float64).tiny))

@@ -78,3 +78,18 @@ def kernel(
     out: Array,
     isa: int,
 ) -> None: ...
+
+# bindings/register_random.cpp
+def counter_fill(
+    law: int,
+    key: tuple[int, int, int, int],
+    draw: int,
+    rows: npt.NDArray[np.uint64],
+    first_column: int,
+    columns: npt.NDArray[np.uint64] | None,
+    table: npt.NDArray[np.float64] | None,
+    threshold: int,
+    out: Array,
+    isa: int,
+) -> None: ...
+def row_keys(x: Array, keys: npt.NDArray[np.uint64], isa: int) -> None: ...

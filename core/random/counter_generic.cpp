@@ -1,0 +1,5 @@
+#include "random/counter_kernels.hpp"
+
+namespace nanogram {
+const CounterKernels counter_generic = kernels;
+}

@@ -308,7 +308,10 @@ def checked_tau(tau: float) -> float:
 
 def cosine(xx: Floats, xy: Floats, yy: Floats) -> tuple[Floats, Floats]:
     """The cosine of the angle, clipped to [-1, 1] and 0 for rows of zeros, and |x||y|."""
-    norms = np.sqrt(xx) * np.sqrt(yy)
+    product = xx * yy
+    # The root of a rounded square is exact, so that equal rows have cs = 1; products that leave the range go by roots.
+    safe = (product > 1e-290) & (product < 1e290)
+    norms = np.where(safe, np.sqrt(product), np.sqrt(xx) * np.sqrt(yy))
     cs = np.divide(xy, norms, out=np.zeros(np.broadcast_shapes(np.shape(xy), np.shape(norms))), where=norms > 0)
     return np.clip(cs, -1.0, 1.0, out=cs), norms
 

@@ -56,7 +56,9 @@ class Sin(Activation):
         np.sin(t, out=out)
 
     def _kernel(self, xx: Floats, xy: Floats, yy: Floats) -> Floats:
-        return (_rbf(xx, xy, yy) - _rbf(xx, xy, yy, -1.0)) / 2
+        # Odd in x.y, and the difference of two exponentials without cancellation.
+        size = np.abs(xy)
+        return np.asarray(np.sign(xy) * _rbf(xx, size, yy) * -np.expm1(-2 * size) / 2)
 
     def second_moment(self, tau: npt.ArrayLike) -> Floats:
         return np.asarray(-np.expm1(-2 * np.asarray(tau, dtype=np.float64)) / 2)

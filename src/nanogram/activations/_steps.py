@@ -226,14 +226,16 @@ def orthant(h: npt.ArrayLike, k: npt.ArrayLike, correlation: npt.ArrayLike) -> F
 
     def owen(first: Floats, second: Floats) -> Floats:
         above, below = second - rho * first, first * spread
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             slope = above / below
         # Where below is 0, an infinite slope, first = 0 counting as +0; or none where above is 0 too: U = +-V there.
         vertical = np.where(above == 0, 0.0, np.copysign(np.inf, above) * np.where(first < 0, -1.0, 1.0))
         slope = np.where(below == 0, vertical, slope)
         return np.asarray(special.owens_t(first, slope))
 
-    corner = np.where((a * b < 0) | ((a * b == 0) & (a + b < 0)), 0.5, 0.0)
+    # By signs: the product of two small numbers may vanish.
+    signs = np.sign(a) * np.sign(b)
+    corner = np.where((signs < 0) | ((signs == 0) & (a + b < 0)), 0.5, 0.0)
     joint = (special.ndtr(a) + special.ndtr(b)) / 2 - owen(a, b) - owen(b, a) - corner
     joint = np.where((a == 0) & (b == 0), 0.25 + np.arcsin(rho) / (2 * np.pi), joint)
     joint = np.where(infinite, special.ndtr(-h) * special.ndtr(-k), joint)

@@ -28,12 +28,15 @@ __all__ = [
 Floats = npt.NDArray[np.float64]
 Function = Callable[[Any], Any]
 
-#: Standard deviations on either side that integrals cover; 1e-32 of the mass lies beyond.
-REACH = 12.0
-_GRID = 48
+#: Standard deviations on either side that integrals cover; 1e-44 of the mass lies beyond.
+REACH = 14.0
+_GRID = 56
 _NODES, _WEIGHTS = (np.asarray(a, dtype=np.float64) for a in np.polynomial.legendre.leggauss(16))
 _DEEPEST = 44
 _AGREEMENT = 1e-13
+_MOST_BAD = 2048
+#: Panels narrower than this share of the reach close in on a break.
+_NARROW = 2.0**-20
 
 
 class Panels(NamedTuple):
@@ -69,17 +72,22 @@ def panels(function: Function, reach: float, breaks: Sequence[float] = ()) -> Pa
         wrong = np.abs(whole[0] - parts[0, :size] - parts[0, size:])
         # Against the panel's own size: where rows are short only the middle of the range counts.
         bad = ~(wrong <= _AGREEMENT * (parts[1, :size] + parts[1, size:]))
-        if not bad.any():
-            left = left[:0]
+        # Functions that are rough everywhere, or rounded too coarsely, would be halved for ever.
+        if not bad.any() or np.count_nonzero(bad) > _MOST_BAD:
             break
         edges.append(middle[bad])
         left, right = np.concatenate([left[bad], middle[bad]]), np.concatenate([middle[bad], right[bad]])
-    found = np.unique(left)
-    # The last panels on both sides of a break are neighbours: one break, not two.
-    tiny = 2.0 ** (4 - _DEEPEST) * reach
-    found = found[np.concatenate([[True], np.diff(found) > tiny])] if len(found) else found
-    every = np.unique(np.concatenate([*edges]))
-    return Panels(every, np.unique(np.concatenate([declared, found])))
+    every = np.unique(np.concatenate(edges))
+    return Panels(every, np.unique(np.concatenate([declared, _narrowest(every, _NARROW * reach)])))
+
+
+def _narrowest(edges: Floats, width: float) -> Floats:
+    """The middle of the narrowest panel in each run of neighbours narrower than ``width``."""
+    widths = np.diff(edges)
+    narrow = np.flatnonzero(widths < width)
+    runs = np.split(narrow, np.flatnonzero(np.diff(narrow) > 1) + 1) if len(narrow) else []
+    least = np.array([run[np.argmin(widths[run])] for run in runs], dtype=np.intp)
+    return np.asarray((edges[least] + edges[least + 1]) / 2)
 
 
 def _panel_values(function: Function, left: Floats, right: Floats) -> Floats:
@@ -127,8 +135,10 @@ def gaussian_moments(function: Function, tau: float, breaks: Sequence[float] = (
     if not np.isfinite(twice).all():
         raise ValueError(f"the function is not finite, or its square has no Gaussian mean, at tau={tau}")
     tail = np.asarray(function(np.array([-REACH, REACH]) * root), dtype=np.float64)
-    if (tail**2 * np.exp(-(REACH**2) / 2)).max() > 1e-12 * scale:
-        raise ValueError(f"the function grows too fast for its square to have a Gaussian mean at tau={tau}")
+    if (tail**2 * np.exp(-(REACH**2) / 2)).max() > 1e-8 * scale:
+        raise ValueError(
+            f"the function grows too fast: its square has weight beyond {REACH:g} standard deviations at tau={tau}"
+        )
     mean, second, first, bend, rest = twice.tolist()
     # Rounding aside, the rule on halved panels is exact where the one on whole panels is near it.
     sizes = np.array([np.sqrt(scale), scale, np.sqrt(scale), np.sqrt(scale), scale])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from nanogram import ops
 from nanogram.codes import Code, UniformCode
 
-from .blocks import codes_of_rows, row_ranges
+from .blocks import row_ranges
 from .numpy_protocol import HANDLERS
 
 if TYPE_CHECKING:
@@ -94,10 +94,14 @@ def _stack_columns(matrices: Sequence[CodeMatrix]) -> Parts:
     per_word = ops.get_layout(layout).per_word
     if all(Z.shape[1] % per_word == 0 for Z in matrices[:-1]):
         return np.concatenate([Z.storage for Z in matrices], axis=1), shape, code
+    # Whole words side by side leave gaps of padding columns, which are then closed block by block.
+    starts = np.cumsum([0, *(Z.storage.shape[1] * per_word for Z in matrices)])
+    kept = np.concatenate([start + np.arange(Z.shape[1]) for start, Z in zip(starts, matrices, strict=False)])
     words = np.empty(ops.words_shape(ops.get_layout(layout), *shape), dtype=np.uint32)
-    for start, stop in row_ranges(*shape):
-        codes = np.concatenate([codes_of_rows(Z, start, stop) for Z in matrices], axis=1)
-        words[start // ops.ROWS_PER_TILE : -(-stop // ops.ROWS_PER_TILE)] = ops.pack(codes, layout)
+    for start, stop in row_ranges(shape[0], words.shape[1]):
+        tiles = slice(start // ops.ROWS_PER_TILE, -(-stop // ops.ROWS_PER_TILE))
+        loose = np.concatenate([Z.storage[tiles] for Z in matrices], axis=1)
+        words[tiles] = ops.take_columns(loose, layout, (stop - start, int(starts[-1])), kept)
     return words, shape, code
 
 

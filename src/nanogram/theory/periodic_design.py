@@ -106,9 +106,7 @@ def _lloyd(n_levels: int) -> tuple[FloatArray, FloatArray]:
 def _harmonics(n_levels: int) -> tuple[FloatArray, FloatArray]:
     """Equal arcs, each at the cosine of its middle: only harmonics 2 L j +- 1 are left."""
     step = np.pi / n_levels
-    angles: FloatArray = np.arange(1, n_levels) * step
-    levels: FloatArray = np.cos((np.arange(n_levels) + 0.5) * step)
-    return angles, levels
+    return np.asarray(np.arange(1.0, n_levels) * step), np.cos((np.arange(float(n_levels)) + 0.5) * step)
 
 
 def _uniform(n_levels: int) -> tuple[FloatArray, FloatArray]:

@@ -246,7 +246,7 @@ def _shape(
         if weight is None:
             raise ValueError(
                 "kind='periodic' is for Gaussian kernels ('rbf', 'cos_sin', 'cos_phase'); "
-                + ("use kind='even'" if h1 == 0 else "use kind='monotone' or 'folded'")
+                + ("use kind='even'" if h1 == 0 else "use kind='monotone' or kind='folded'")
             )
         code = design_periodic_code(levels, method, weight)
         return CodeShape(code.thresholds, code.levels, kind)
@@ -262,7 +262,9 @@ def _shape(
 def _unit_code(h1: float, h2: float, levels: int, kind: Kind, tau: float, others: str) -> UnitCode:
     if kind == "even":
         if h1 > 0:
-            raise ValueError("kind='even' needs a target with d1 = 0; use " + ("'folded'" if h2 > 0 else "'monotone'"))
+            raise ValueError(
+                "kind='even' needs a target with d1 = 0; use " + ("kind='folded'" if h2 > 0 else "kind='monotone'")
+            )
         return step_search.folded(0.0, h2, levels)
     if kind == "folded":
         if h2 < FOLD_RATIO * h1:

@@ -5,5 +5,6 @@ NB_MODULE(_core, m) {
   m.doc() = "nanogram's compiled core: stateless functions over NumPy arrays (use nanogram.ops instead)";
   nanogram::register_pack(m);
   nanogram::register_random(m);
+  nanogram::register_matmul(m);
   nanogram::register_system(m);
 }

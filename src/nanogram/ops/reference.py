@@ -164,7 +164,7 @@ def quantise(values: Array, precision: Precision = "fast") -> Digits:
     two = integers(2)
     norm2 = (two * two).sum(axis=0).astype(np.float64)
     nonzeros = np.count_nonzero(values, axis=0)
-    tolerance2 = TOLERANCES[precision] ** 2
+    tolerance2 = TOLERANCES[precision] * TOLERANCES[precision]
     n_digits = LEAST_DIGITS[precision]
     while n_digits < MOST_DIGITS and np.any(
         nonzeros.astype(np.float64) > 12.0 * tolerance2 * norm2 * 65536.0 ** (n_digits - 2)

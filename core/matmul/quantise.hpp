@@ -1,0 +1,45 @@
+// Right-hand sides as integers: base-256 digits that the byte kernels can multiply (ops/reference.py, quantise).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace nanogram {
+
+// A C-contiguous (length, columns) array of float or double, finite.
+struct RightHandSide {
+  const void* values;
+  bool is_float32;
+  std::int64_t length;
+  std::int64_t columns;
+  double tolerance2;
+  int least_digits;
+  int most_digits;
+};
+
+struct ColumnScale {
+  double lift;     // exact power of two that keeps 1 / scale finite
+  double largest;  // of the lifted magnitudes
+};
+
+struct Quantiser {
+  int n_digits;
+  std::vector<ColumnScale> columns;
+};
+
+// Looks at every column once and chooses the number of digits; false when a value is not finite.
+bool choose_digits(const RightHandSide& rhs, Quantiser& quantiser);
+
+// Digits of some columns: `digits[(column * n_digits + d) * stride + i]`, zero from `length` to `stride`.
+struct DigitColumns {
+  int n_digits;
+  std::int64_t stride;
+  std::vector<std::int8_t> digits;
+  std::vector<std::int64_t> sums;  // of each digit column
+  std::vector<double> scale;       // of each column
+};
+
+void take_digits(const RightHandSide& rhs, const Quantiser& quantiser, std::int64_t first_column,
+                 std::int64_t columns, std::int64_t stride, DigitColumns& out);
+
+}  // namespace nanogram

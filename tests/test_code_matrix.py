@@ -79,7 +79,7 @@ def test_results_do_not_depend_on_the_implementation():
             np.testing.assert_array_equal(a, b)
 
 
-def test_results_do_not_depend_on_threads_or_on_other_columns():
+def test_results_do_not_depend_on_threads():
     Z = make("ternary", 2000, 300)
     V = np.random.default_rng(0).standard_normal((300, 4))
     with threadpool_limits(1):

@@ -1,5 +1,5 @@
-#include <algorithm>
 #include <nanobind/stl/optional.h>
+#include <algorithm>
 
 #include <optional>
 

@@ -7,10 +7,10 @@
 namespace nanogram {
 
 struct MachineLimits {
-  double dram_read_gbs;    // all threads reading memory that no cache holds
-  double fp32_gflops;      // multiply-adds counted as two
-  double int8_gops;        // byte dot products, multiply-adds counted as two
-  double popcount_gops;    // bits of and + population count + add
+  double dram_read_gbs;  // all threads reading memory that no cache holds
+  double fp32_gflops;    // multiply-adds counted as two
+  double int8_gops;      // byte dot products, multiply-adds counted as two
+  double popcount_gops;  // bits of and + population count + add
 };
 
 // Loops of one instruction set that do `rounds` rounds of a fixed amount of work and return it in operations.

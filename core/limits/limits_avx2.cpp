@@ -40,8 +40,7 @@ double int8(long rounds) {
 
 double popcount(long rounds) {
   const __m256i nibble = _mm256_set1_epi8(15);
-  const __m256i table =
-      _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+  const __m256i table = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
   return repeat(rounds, 2.0 * 256, [&](__m256i& sum) {
     const __m256i low = _mm256_shuffle_epi8(table, _mm256_and_si256(sum, nibble));
     const __m256i high = _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(sum, 4), nibble));

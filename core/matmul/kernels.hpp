@@ -21,8 +21,8 @@ struct ModeShape {
   int columns_a_word;
   int largest;  // of a byte in a field
 };
-inline constexpr ModeShape mode_shapes[mode_count] = {
-    {8, 1, 32, 1}, {4, 1, 16, 3}, {2, 1, 8, 15}, {1, 1, 4, 255}, {1, 2, 2, 255}, {5, 1, 20, 2}, {4, 3, 16, 1}};
+inline constexpr ModeShape mode_shapes[mode_count] = {{8, 1, 32, 1},  {4, 1, 16, 3}, {2, 1, 8, 15}, {1, 1, 4, 255},
+                                                      {1, 2, 2, 255}, {5, 1, 20, 2}, {4, 3, 16, 1}};
 
 // Column of byte b in field t of a word, -1 where the byte belongs to the plane of another byte (u16).
 inline int column_in_word(Mode mode, int field, int byte) {
@@ -44,7 +44,8 @@ struct ForwardKernel {
               std::int32_t* acc);
 };
 
-// Adds to acc[w][field][plane][digit][byte], planes as backward_planes says, the sums over the rows of `groups` consecutive groups:
+// Adds to acc[w][field][plane][digit][byte], planes as backward_planes says, the sums over the rows of `groups`
+// consecutive groups:
 //   acc += sum_rows byte(row, w, field, plane) * digit(row)
 // `expanded` holds for each group and digit the 16 row digits as 4 x (4 rows repeated 4 times) bytes.
 // Lines of the next rows are asked for ahead when `prefetch` is set.

@@ -106,24 +106,21 @@ void forward(const uint32_t* const* tiles, int64_t words, const uint32_t* digit_
       Vec bytes[F::planes][vecs];
       unrolled<0, vecs>([&]<int v>() __attribute__((always_inline)) {
         const F fields(Vec::load(rows[v / vecs_a_tile] + w * tile_rows + (v % vecs_a_tile) * Vec::dwords));
-        unrolled<0, F::planes>([&]<int p>() __attribute__((always_inline)) {
-          bytes[p][v] = fields.template get<t, p>();
-        });
+        unrolled<0, F::planes>([&]<int p>()
+                                   __attribute__((always_inline)) { bytes[p][v] = fields.template get<t, p>(); });
       });
       unrolled<0, digits>([&]<int d>() __attribute__((always_inline)) {
         const Vec factor = Vec::broadcast(digit[t * digits + d]);
         unrolled<0, F::planes>([&]<int p>() __attribute__((always_inline)) {
-          unrolled<0, vecs>([&]<int v>() __attribute__((always_inline)) {
-            add_products<mode>(sums[p][d][v], bytes[p][v], factor);
-          });
+          unrolled<0, vecs>(
+              [&]<int v>() __attribute__((always_inline)) { add_products<mode>(sums[p][d][v], bytes[p][v], factor); });
         });
       });
     });
   }
   for (int p = 0; p < F::planes; ++p)
     for (int d = 0; d < digits; ++d)
-      for (int v = 0; v < vecs; ++v)
-        sums[p][d][v].store(acc + (p * digits + d) * groups * tile_rows + v * Vec::dwords);
+      for (int v = 0; v < vecs; ++v) sums[p][d][v].store(acc + (p * digits + d) * groups * tile_rows + v * Vec::dwords);
 }
 
 // Fields taken in one sweep over the rows of a block, as many as leave the sums in registers.
@@ -154,9 +151,8 @@ void backward(const uint32_t* tiles, int64_t group_stride, int64_t words, int gr
           const int8_t* const factors = expanded + g * digits * 64 + v * Vec::dwords * 4;
           Vec bytes[sweep][F::planes];
           unrolled<0, sweep>([&]<int f>() __attribute__((always_inline)) {
-            unrolled<0, F::planes>([&]<int p>() __attribute__((always_inline)) {
-              bytes[f][p] = fields.template get<s * sweep + f, p>();
-            });
+            unrolled<0, F::planes>(
+                [&]<int p>() __attribute__((always_inline)) { bytes[f][p] = fields.template get<s * sweep + f, p>(); });
           });
           unrolled<0, digits>([&]<int d>() __attribute__((always_inline)) {
             const Vec factor = Vec::load(reinterpret_cast<const uint32_t*>(factors + d * 64));

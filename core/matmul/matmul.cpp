@@ -203,9 +203,8 @@ void backward(const PackedCodes& codes, const DigitColumns& rhs, int64_t columns
             for (int p = 0; p < shape.planes; ++p)
               for (int d = 0; d < rhs.n_digits; ++d) {
                 const int64_t k = column * rhs.n_digits + d;
-                const int64_t place = mode == Mode::u16
-                                          ? k % blocks.size * 4 + b + p
-                                          : ((t * planes + p) * blocks.size + k % blocks.size) * 4 + b;
+                const int64_t place = mode == Mode::u16 ? k % blocks.size * 4 + b + p
+                                                        : ((t * planes + p) * blocks.size + k % blocks.size) * 4 + b;
                 digit_sums[p][d] = totals[k / blocks.size * strip * block_sums + w * block_sums + place];
               }
             out[code_column * out_stride + column] = assemble(codes, mode, rhs, column, digit_sums);
@@ -251,7 +250,8 @@ void backward(const PackedCodes& codes, const DigitColumns& rhs, int64_t columns
         write(first_word, count, totals);
       } else {
 #pragma omp critical(nanogram_backward)
-        for (int64_t i = 0; i < strip * word_sums; ++i) shared[static_cast<std::size_t>(task % strips * strip * word_sums + i)] += totals[i];
+        for (int64_t i = 0; i < strip * word_sums; ++i)
+          shared[static_cast<std::size_t>(task % strips * strip * word_sums + i)] += totals[i];
       }
     }
   }

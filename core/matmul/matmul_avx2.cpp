@@ -30,8 +30,7 @@ struct Vec {
   void dot4_wide(Vec bytes, Vec factors) {
     const __m256i nibble = _mm256_set1_epi8(15);
     const __m256i low = _mm256_maddubs_epi16(_mm256_and_si256(bytes.x, nibble), factors.x);
-    const __m256i high =
-        _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(bytes.x, 4), nibble), factors.x);
+    const __m256i high = _mm256_maddubs_epi16(_mm256_and_si256(_mm256_srli_epi16(bytes.x, 4), nibble), factors.x);
     x = _mm256_add_epi32(x, _mm256_madd_epi16(low, _mm256_set1_epi16(1)));
     x = _mm256_add_epi32(x, _mm256_madd_epi16(high, _mm256_set1_epi16(16)));
   }
@@ -69,8 +68,8 @@ inline Trits split_trits(Vec word) {
   const __m256i nines = _mm256_or_si256(even, _mm256_slli_epi16(odd, 8));
   const __m256i units = _mm256_sub_epi8(rest, _mm256_add_epi8(_mm256_slli_epi16(nines, 3), nines));
   const __m256i pair = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 0, 0, 0, 0, 0, 0, 0));
-  const __m256i low = _mm256_or_si256(_mm256_shuffle_epi8(pair, units),
-                                      _mm256_slli_epi16(_mm256_shuffle_epi8(pair, nines), 4));
+  const __m256i low =
+      _mm256_or_si256(_mm256_shuffle_epi8(pair, units), _mm256_slli_epi16(_mm256_shuffle_epi8(pair, nines), 4));
   return {{low}, {top}};
 }
 

@@ -60,8 +60,8 @@ inline Trits split_trits(Vec word) {
   const __m512i top = _mm512_mask_add_epi8(_mm512_maskz_mov_epi8(one, unit), two, unit, unit);
   __m512i rest = _mm512_mask_sub_epi8(x, one, x, fifth);
   rest = _mm512_mask_sub_epi8(rest, two, rest, fifth);
-  const __m512i low = _mm512_permutex2var_epi8(_mm512_load_si512(trit_table.packed), rest,
-                                               _mm512_load_si512(trit_table.packed + 64));
+  const __m512i low =
+      _mm512_permutex2var_epi8(_mm512_load_si512(trit_table.packed), rest, _mm512_load_si512(trit_table.packed + 64));
   return {{low}, {top}};
 }
 

@@ -62,7 +62,8 @@ void backward(const uint32_t* tiles, int64_t group_stride, int64_t words, int gr
         for (int p = 0; p < backward_planes(mode); ++p)
           for (int b = 0; b < 4; ++b) {
             int32_t bytes[tile_rows];
-            for (int r = 0; r < tile_rows; ++r) bytes[r] = byte_of<mode == Mode::u16 ? Mode::u8 : mode>(tile[r], t, p, b);
+            for (int r = 0; r < tile_rows; ++r)
+              bytes[r] = byte_of<mode == Mode::u16 ? Mode::u8 : mode>(tile[r], t, p, b);
             for (int d = 0; d < digits; ++d) {
               const int8_t* const factors = expanded + (g * digits + d) * 64;
               int32_t sum = 0;

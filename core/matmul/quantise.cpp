@@ -80,15 +80,15 @@ bool choose_digits(const RightHandSide& rhs, Quantiser& quantiser) {
     const double gain = std::pow(65536.0, quantiser.n_digits - 2);
     bool enough = true;
     for (const ColumnNorm& norm : norms)
-      enough = enough && !(static_cast<double>(norm.nonzeros) >
-                           12.0 * rhs.tolerance2 * static_cast<double>(norm.norm2) * gain);
+      enough = enough &&
+               !(static_cast<double>(norm.nonzeros) > 12.0 * rhs.tolerance2 * static_cast<double>(norm.norm2) * gain);
     if (enough) break;
   }
   return true;
 }
 
-void take_digits(const RightHandSide& rhs, const Quantiser& quantiser, std::int64_t first_column,
-                 std::int64_t columns, std::int64_t stride, DigitColumns& out) {
+void take_digits(const RightHandSide& rhs, const Quantiser& quantiser, std::int64_t first_column, std::int64_t columns,
+                 std::int64_t stride, DigitColumns& out) {
   const int n_digits = quantiser.n_digits;
   const double limit = limit_of(n_digits);
   out.n_digits = n_digits;

@@ -39,7 +39,7 @@ struct DigitColumns {
   std::vector<double> scale;       // of each column
 };
 
-void take_digits(const RightHandSide& rhs, const Quantiser& quantiser, std::int64_t first_column,
-                 std::int64_t columns, std::int64_t stride, DigitColumns& out);
+void take_digits(const RightHandSide& rhs, const Quantiser& quantiser, std::int64_t first_column, std::int64_t columns,
+                 std::int64_t stride, DigitColumns& out);
 
 }  // namespace nanogram

@@ -53,13 +53,29 @@ def codes_of_rows(Z: CodeMatrix, start: int, stop: int) -> Array:
     return ops.unpack(tiles, Z.code.layout, (stop - start, Z.shape[1]))
 
 
+def _decoder(code: Code) -> dict[str, Any]:
+    """How `ops.decode` is to read the codes."""
+    if code.n_columns is None:
+        levels = np.asarray(code.code_values, dtype=np.float32)
+        # Codes that the layout could hold beyond the code's own levels do not occur; the op wants a value for each.
+        return {"levels": np.resize(levels, ops.get_layout(str(code.layout)).n_codes)}
+    return {
+        "scale": np.broadcast_to(code.scale, code.n_columns),
+        "offset": np.broadcast_to(code.offset, code.n_columns),
+        "zero2": code.zero2,
+    }
+
+
 def decoded_rows(Z: CodeMatrix, start: int, stop: int) -> npt.NDArray[np.float32]:
     """float32 values of the rows from ``start``, a multiple of 16, to ``stop``."""
-    return Z.code.decode(codes_of_rows(Z, start, stop))
+    if Z.code.layout is None:
+        return Z.code.decode(Z.storage[start:stop])
+    tiles = Z.storage[start // ops.ROWS_PER_TILE : -(-stop // ops.ROWS_PER_TILE)]
+    return ops.decode(tiles, Z.code.layout, (stop - start, Z.shape[1]), **_decoder(Z.code))
 
 
 def decoded_index(Z: CodeMatrix, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.float32]:
     """float32 values of the rows with these indices."""
     if Z.code.layout is None:
         return Z.code.decode(Z.storage[rows])
-    return Z.code.decode(ops.unpack_rows(Z.storage, Z.code.layout, Z.shape, rows))
+    return ops.decode(Z.storage, Z.code.layout, Z.shape, rows, **_decoder(Z.code))

@@ -8,6 +8,7 @@ or `use_isa` chooses; by default the widest the machine has.
 from ._dispatch import (
     column_sums,
     convert,
+    decode,
     gram,
     kernel,
     matmul,
@@ -31,6 +32,7 @@ __all__ = [
     "available_isas",
     "column_sums",
     "convert",
+    "decode",
     "get_layout",
     "gram",
     "isa_name",

@@ -88,6 +88,56 @@ def unpack_rows(words: Array, layout: str | Layout, shape: Shape, rows: npt.Arra
     return result
 
 
+def decode(
+    words: Array,
+    layout: str | Layout,
+    shape: Shape,
+    rows: npt.ArrayLike | None = None,
+    *,
+    levels: npt.ArrayLike | None = None,
+    scale: npt.ArrayLike | None = None,
+    offset: npt.ArrayLike | None = None,
+    zero2: int = 0,
+    dtype: npt.DTypeLike = np.float32,
+) -> Array:
+    """Values of the codes of all rows, or of those with these indices, as float32 or float64.
+
+    They are ``levels[q]`` when ``levels`` is given (one float32 for each code the layout can hold), else
+    ``scale * (q - zero2 / 2) + offset`` with ``scale`` and ``offset`` by column, computed in double and
+    rounded to float32.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nanogram import ops
+    >>> words = ops.pack(np.array([[1, 0, 2]]), "t5")
+    >>> ops.decode(words, "t5", (1, 3), levels=[-1, 0, 1])
+    array([[ 0., -1.,  1.]], dtype=float32)
+    """
+    layout = get_layout(layout)
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype={dtype} is not offered; choose float32 or float64")
+    if (levels is None) == (scale is None) or (scale is None) != (offset is None):
+        raise ValueError("give either levels, or scale and offset")
+    index = None if rows is None else _index(rows, shape[0], "rows")
+    values: dict[str, Array] = {}
+    if levels is not None:
+        values["levels"] = np.ascontiguousarray(levels, dtype=np.float32)
+        expected = layout.n_codes
+    else:
+        values["scale"] = np.ascontiguousarray(scale, dtype=np.float64)
+        values["offset"] = np.ascontiguousarray(offset, dtype=np.float64)
+        expected = shape[1]
+    for name, array in values.items():
+        if array.shape != (expected,):
+            raise ValueError(f"{name} has shape {array.shape}; expected ({expected},)")
+    result: Array = _backend().decode(
+        _words(words, layout, shape), layout, shape, index, zero2=zero2, dtype=dtype, **values
+    )
+    return result
+
+
 def convert(words: Array, layout: str | Layout, to_layout: str | Layout, shape: Shape) -> Words:
     """The same codes in another layout; a code that does not fit there is refused."""
     layout, to_layout = get_layout(layout), get_layout(to_layout)

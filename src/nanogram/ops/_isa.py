@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 try:
-    from nanogram import _core
+    from nanogram import _core as _compiled
 except ImportError:  # a platform without the compiled core, or a bare source tree
-    _core = None  # type: ignore[assignment]
+    _core: Any = None
+else:
+    _core = _compiled
 
-__all__ = ["active_isa", "available_isas", "isa_name", "use_isa"]
+__all__ = ["_core", "active_isa", "available_isas", "isa_name", "use_isa"]
 
 REFERENCE: Final = "reference"
 _LEVELS: Final = ("generic", "avx2", "avx512")

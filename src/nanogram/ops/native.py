@@ -29,57 +29,59 @@ def _has(name: str) -> bool:
 
 def pack(codes: Array, layout: Layout) -> Words:
     """See `reference.pack`."""
-    if not _has("pack"):
-        return reference.pack(codes, layout)
     return _core.pack(codes, layout.index, _isa())
 
 
 def unpack(words: Words, layout: Layout, shape: Shape) -> Array:
     """See `reference.unpack`."""
-    if not _has("unpack"):
-        return reference.unpack(words, layout, shape)
     return _core.unpack(words, layout.index, *shape, _isa())
 
 
 def unpack_rows(words: Words, layout: Layout, shape: Shape, rows: npt.NDArray[np.int64]) -> Array:
     """See `reference.unpack_rows`."""
-    if not _has("unpack_rows"):
-        return reference.unpack_rows(words, layout, shape, rows)
     return _core.unpack_rows(words, layout.index, *shape, rows, _isa())
+
+
+def decode(
+    words: Words,
+    layout: Layout,
+    shape: Shape,
+    rows: npt.NDArray[np.int64] | None = None,
+    *,
+    levels: npt.NDArray[np.float32] | None = None,
+    scale: npt.NDArray[np.float64] | None = None,
+    offset: npt.NDArray[np.float64] | None = None,
+    zero2: int = 0,
+    dtype: npt.DTypeLike = np.float32,
+) -> Array:
+    """See `reference.decode`."""
+    out = np.empty((shape[0] if rows is None else rows.size, shape[1]), dtype=dtype)
+    _core.decode(words, layout.index, *shape, rows, levels, scale, offset, zero2, out, _isa())
+    return out
 
 
 def convert(words: Words, layout: Layout, to_layout: Layout, shape: Shape) -> Words:
     """See `reference.convert`."""
-    if not _has("convert"):
-        return reference.convert(words, layout, to_layout, shape)
     return _core.convert(words, layout.index, to_layout.index, *shape, _isa())
 
 
 def take_columns(words: Words, layout: Layout, shape: Shape, columns: npt.NDArray[np.int64]) -> Words:
     """See `reference.take_columns`."""
-    if not _has("take_columns"):
-        return reference.take_columns(words, layout, shape, columns)
     return _core.take_columns(words, layout.index, *shape, columns, _isa())
 
 
 def split_planes(words: Words, shape: Shape) -> tuple[Words, Words, Words]:
     """See `reference.split_planes`."""
-    if not _has("split_planes"):
-        return reference.split_planes(words, shape)
     return _core.split_planes(words, *shape, _isa())
 
 
 def column_sums(words: Words, layout: Layout, shape: Shape) -> npt.NDArray[np.int64]:
     """See `reference.column_sums`."""
-    if not _has("column_sums"):
-        return reference.column_sums(words, layout, shape)
     return _core.column_sums(words, layout.index, *shape, _isa())
 
 
 def row_sums(words: Words, layout: Layout, shape: Shape) -> npt.NDArray[np.int64]:
     """See `reference.row_sums`."""
-    if not _has("row_sums"):
-        return reference.row_sums(words, layout, shape)
     return _core.row_sums(words, layout.index, *shape, _isa())
 
 
@@ -121,8 +123,6 @@ def matmul(
     precision: Precision = "fast",
 ) -> npt.NDArray[np.float64]:
     """See `reference.matmul`."""
-    if not _has("matmul"):
-        return reference.matmul(words, layout, shape, values, zero2=zero2, table=table, precision=precision)
     return _product("matmul", words, layout, shape, values, zero2, table, precision)
 
 
@@ -137,8 +137,6 @@ def rmatmul(
     precision: Precision = "fast",
 ) -> npt.NDArray[np.float64]:
     """See `reference.rmatmul`."""
-    if not _has("rmatmul"):
-        return reference.rmatmul(words, layout, shape, values, zero2=zero2, table=table, precision=precision)
     return _product("rmatmul", words, layout, shape, values, zero2, table, precision)
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "Digits",
     "column_sums",
     "convert",
+    "decode",
     "gram",
     "kernel",
     "matmul",
@@ -86,6 +87,27 @@ def unpack_rows(
 ) -> Array:
     """Codes of the given rows, in their order."""
     return unpack(words, layout, shape)[rows]
+
+
+def decode(
+    words: npt.NDArray[np.uint32],
+    layout: Layout,
+    shape: tuple[int, int],
+    rows: npt.NDArray[np.int64] | None = None,
+    *,
+    levels: npt.NDArray[np.float32] | None = None,
+    scale: npt.NDArray[np.float64] | None = None,
+    offset: npt.NDArray[np.float64] | None = None,
+    zero2: int = 0,
+    dtype: npt.DTypeLike = np.float32,
+) -> Array:
+    """``levels[Q]``, or by column ``scale * (Q - zero2 / 2) + offset`` in double rounded to float32, of all or some rows."""
+    codes = unpack(words, layout, shape)
+    if rows is not None:
+        codes = codes[rows]
+    if levels is not None:
+        return levels[codes].astype(dtype)
+    return (scale * (codes.astype(np.float64) - zero2 / 2) + offset).astype(np.float32).astype(dtype)
 
 
 def convert(

@@ -1,4 +1,4 @@
-"""`check_ops`: does an implementation of the compute routines return the reference's bits?"""
+"""`check_ops`: an implementation of the compute routines must return the bits of the reference."""
 
 from __future__ import annotations
 

@@ -5,16 +5,33 @@ from __future__ import annotations
 from .base import Projection
 from .cauchy import Cauchy
 from .circulant import Circulant
+from .directional import Directional
 from .gaussian import Gaussian
 from .hadamard import Hadamard
+from .orthogonal import Orthogonal
+from .qmc import QMC
 from .rademacher import Rademacher
+from .spherical import Spherical
 from .student_t import StudentT
 from .ternary import Ternary
 
 __all__ = ["make_projection"]
 
 _LAWS: dict[str, type[Projection]] = {
-    law.name: law for law in (Gaussian, Cauchy, StudentT, Rademacher, Ternary, Circulant, Hadamard)
+    law.name: law
+    for law in (
+        Gaussian,
+        Cauchy,
+        StudentT,
+        Rademacher,
+        Ternary,
+        Circulant,
+        Orthogonal,
+        Hadamard,
+        QMC,
+        Spherical,
+        Directional,
+    )
 }
 
 

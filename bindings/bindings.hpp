@@ -46,6 +46,7 @@ inline Isa checked_isa(int isa) {
 void register_pack(nb::module_& m);
 void register_random(nb::module_& m);
 void register_matmul(nb::module_& m);
+void register_gram(nb::module_& m);
 void register_system(nb::module_& m);
 
 }  // namespace nanogram

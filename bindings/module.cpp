@@ -6,5 +6,6 @@ NB_MODULE(_core, m) {
   nanogram::register_pack(m);
   nanogram::register_random(m);
   nanogram::register_matmul(m);
+  nanogram::register_gram(m);
   nanogram::register_system(m);
 }

@@ -1,5 +1,9 @@
 """nanogram: kernel machines that weigh almost nothing.
 
+FeatureMap          projection x activation x code: rows in, packed codes out
+TernaryFeatures     designed codes of two to four levels, for any target
+FourierFeatures     random Fourier features, float or 1 to 16 bits
+ArcCosineFeatures   the arc-cosine kernels of order 0 and 1
 CodeMatrix          packed codes and their products
 hstack, vstack      code matrices side by side, one under the other
 codes               values to small integers and back
@@ -11,5 +15,18 @@ testing             contract tests for new codes, matrices and ops
 from . import codes, ops
 from ._version import __version__
 from .code_matrix import CodeMatrix, hstack, vstack
+from .feature_map import FeatureMap
+from .presets import ArcCosineFeatures, FourierFeatures, TernaryFeatures
 
-__all__ = ["CodeMatrix", "__version__", "codes", "hstack", "ops", "vstack"]
+__all__ = [
+    "ArcCosineFeatures",
+    "CodeMatrix",
+    "FeatureMap",
+    "FourierFeatures",
+    "TernaryFeatures",
+    "__version__",
+    "codes",
+    "hstack",
+    "ops",
+    "vstack",
+]

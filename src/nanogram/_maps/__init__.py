@@ -1,0 +1,1 @@
+"""Private parts of the feature maps: rows in, scaling, the paths from rows to codes, the report."""

@@ -1,0 +1,146 @@
+"""What a map is made of, resolved against the rows seen at fit: law, activation, code, and the scale of the features.
+
+Scale convention, here and nowhere else: features are ``amplitude / sqrt(k) s(t)``, k the number of projections, so
+that ``Z Z^T`` approaches ``amplitude^2 E[s s]``, the kernel. The factor goes into the code (its levels, its range) and
+never into the values that are encoded; for float codes it is multiplied in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from nanogram.activations import Activation
+from nanogram.codes import Code, FloatCode, UniformCode
+from nanogram.projections.base import Projection
+from nanogram.theory import StepDesign
+
+__all__ = ["Recipe", "best_range", "checked_count", "needs_range", "outside_range", "projections_for", "with_range"]
+
+#: The range of a `UniformCode` that leaves it to the map.
+UNSET_RANGE = (-1.0, 1.0)
+#: Shares of the largest range that are tried.
+RANGE_SHARES = np.geomspace(0.05, 1.0, 40)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Law, activation, the code in units of the activation, and what multiplies both.
+
+    Attributes
+    ----------
+    law : Projection
+    activation : Activation
+    code : Code
+        Of s(t), before the scale.
+    n_components, n_projections : int
+        Columns of the output, and rows of W.
+    amplitude : float
+        The kernel is ``amplitude^2 E[s s]``.
+    design : StepDesign or None
+        Where the code comes from, if it was designed.
+    """
+
+    law: Projection
+    activation: Activation
+    code: Code
+    n_components: int
+    n_projections: int
+    amplitude: float = 1.0
+    design: StepDesign | None = None
+
+    @property
+    def factor(self) -> float:
+        """What features are multiplied by."""
+        return self.amplitude / float(np.sqrt(self.n_projections))
+
+    @property
+    def stored_code(self) -> Code:
+        """The code of the features, scale included."""
+        return self.code if isinstance(self.code, FloatCode) else self.code.scaled(self.factor)
+
+    def with_code(self, code: Code) -> Recipe:
+        """The same with another code."""
+        return replace(self, code=code)
+
+
+def checked_count(n_components: Any) -> int:
+    """``n_components`` as an integer of at least 1."""
+    if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer) or n_components < 1:
+        raise ValueError(f"n_components={n_components!r} is not accepted; an integer of at least 1 is")
+    return int(n_components)
+
+
+def projections_for(n_components: Any, activation: Activation) -> int:
+    """Rows of W that give so many columns."""
+    count, outputs = checked_count(n_components), activation.n_outputs
+    if count % outputs:
+        raise ValueError(
+            f"n_components={count} is not accepted: {activation!r} gives {outputs} columns a projection; "
+            f"{count - count % outputs or outputs} or {count - count % outputs + outputs} would do"
+        )
+    return count // outputs
+
+
+def needs_range(code: Code, activation: Activation) -> bool:
+    """Whether the range of the code has to be read from values: none is given, and the activation has no bounds."""
+    return _unset(code) and not np.isfinite(activation.bounds).all()
+
+
+def with_range(code: Code, activation: Activation) -> Code:
+    """A uniform code over the activation's bounds, unless it has a range of its own; other codes as they are."""
+    low, high = activation.bounds
+    if not _unset(code) or not np.isfinite([low, high]).all() or not low < high:
+        return code
+    assert isinstance(code, UniformCode)
+    return UniformCode(code.bits, code.rounding, float(low), float(high))
+
+
+def _unset(code: Code) -> bool:
+    return (
+        isinstance(code, UniformCode)
+        and not (np.ndim(code.low) or np.ndim(code.high))
+        and (code.low, code.high) == UNSET_RANGE
+    )
+
+
+def outside_range(code: UniformCode, values: Any) -> int:
+    """Values beyond the range."""
+    low: Any = code.low
+    high: Any = code.high
+    return int(np.count_nonzero(values < low) + np.count_nonzero(values > high))
+
+
+def best_range(code: UniformCode, values: Any, by_column: bool = False) -> UniformCode:
+    """The range of least mean squared error on sampled values (rows, columns), among shrunken full ranges.
+
+    Few bits do better with a narrow range that saturates now and then: the error is r^2 f (1 - f) inside (or the
+    squared rounding error, for nearest rounding) and the squared distance to the range outside.
+    """
+    values = np.asarray(values, dtype=np.float64)
+    axis = 0 if by_column else None
+    low, high = values.min(axis=axis), values.max(axis=axis)
+    flat = ~(high - low > 1e-30 + 1e-12 * np.abs(low))
+    # A constant column gets some width, so that a level is where it stands.
+    high = np.where(flat, low + np.maximum(np.abs(low), 1.0), high)
+    # What has no negative values keeps its zero; the others shrink towards their mean.
+    centre = np.where(low >= 0, low, values.mean(axis=axis))
+    best = np.full(np.shape(low), np.inf)
+    best_low, best_high = np.array(low), np.array(high)
+    top = float(code.n_levels - 1)
+    for share in RANGE_SHARES[::-1]:
+        a, b = centre + (low - centre) * share, centre + (high - centre) * share
+        step = (b - a) / top
+        inside = np.clip(values, a, b)
+        t = (inside - a) / step
+        f = t - np.floor(t)
+        rounding = f * (1 - f) if code.rounding == "stochastic" else np.minimum(f, 1 - f) ** 2
+        error = np.mean(step * step * rounding + (values - inside) ** 2, axis=axis)
+        better = (error < best) & ~flat | (share == 1.0)
+        best = np.where(better, error, best)
+        best_low, best_high = np.where(better, a, best_low), np.where(better, b, best_high)
+    if by_column:
+        return UniformCode(code.bits, code.rounding, best_low, best_high)
+    return UniformCode(code.bits, code.rounding, float(best_low), float(best_high))

@@ -4,6 +4,7 @@ FeatureMap          projection x activation x code: rows in, packed codes out
 TernaryFeatures     designed codes of two to four levels, for any target
 FourierFeatures     random Fourier features, float or 1 to 16 bits
 ArcCosineFeatures   the arc-cosine kernels of order 0 and 1
+NystroemFeatures    any kernel through landmarks, float or quantised
 CodeMatrix          packed codes and their products
 hstack, vstack      code matrices side by side, one under the other
 codes               values to small integers and back
@@ -16,6 +17,7 @@ from . import codes, ops
 from ._version import __version__
 from .code_matrix import CodeMatrix, hstack, vstack
 from .feature_map import FeatureMap
+from .nystroem import NystroemFeatures
 from .presets import ArcCosineFeatures, FourierFeatures, TernaryFeatures
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "CodeMatrix",
     "FeatureMap",
     "FourierFeatures",
+    "NystroemFeatures",
     "TernaryFeatures",
     "__version__",
     "codes",

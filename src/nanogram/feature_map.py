@@ -43,7 +43,8 @@ class FeatureMap(BaseMap):
         with a number of levels is designed for the rows: behind ``"cos_phase"`` a periodic code, behind
         ``"identity"`` thresholds on the projections with the kernel of 'rbf', else a code with the activation's kernel.
     n_components : int, default=1024
-        Columns of the output; a multiple of the columns that the activation makes of a projection.
+        Columns of the output. Activations of several columns a projection: all of the first, then all of the
+        second; what is beyond ``n_components`` is left out.
     gamma : float, "scale" or "median", default="scale"
         Rows are scaled by sqrt(2 gamma) (by gamma for Cauchy projections). ``"scale"`` makes their mean squared
         norm, centred, tau = 1; ``"median"`` is 1 over twice the square of the median distance.
@@ -78,7 +79,7 @@ class FeatureMap(BaseMap):
     >>> X = np.random.default_rng(0).standard_normal((100, 5))
     >>> Z = FeatureMap(code=4, n_components=2048, random_state=0).fit_transform(X)
     >>> Z.shape, Z.bits, Z.nbytes
-    ((100, 2048), 4.0, 114688)
+    ((100, 2048), 4, 114688)
     >>> from nanogram import kernels
     >>> bool(np.abs(Z @ Z.T - kernels.rbf(X, gamma="scale")).max() < 0.15)
     True

@@ -118,7 +118,7 @@ class FourierFeatures(BaseMap):
     Parameters
     ----------
     n_components : int, default=8192
-        Columns of the output; even for pairs.
+        Columns of the output; of an odd number of pairs' columns the last sine is left out.
     gamma : float, "scale" or "median", default="scale"
         The kernel's; "scale" makes tau = 1, as of `FeatureMap`.
     bits : {1, 2, 4, 8, 16} or None, default=None

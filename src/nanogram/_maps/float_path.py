@@ -23,6 +23,8 @@ Array = npt.NDArray[Any]
 
 #: Floats of one block, projections or rows, whichever is wider.
 BLOCK_FLOATS = 2**20
+#: Small maps are projected in double: single-column products sum in another order in other blocks.
+DOUBLE_WEIGHTS = 2**18
 #: Rows are known by their integer form on a grid this much finer than the largest entry seen at fit.
 KEY_GRID = 2047
 
@@ -81,13 +83,15 @@ class FloatPath:
         scaling = self.scaling
         moved = scaling.moved(block)
         moved = moved * scaling.scale
-        t = np.empty((block.shape[0], self.recipe.n_projections), dtype=np.float32)
-        self.drawn.project(moved.astype(np.float32), out=t)
+        dtype = np.float64 if self.drawn.n_inputs * self.drawn.n_components <= DOUBLE_WEIGHTS else np.float32
+        t = np.empty((block.shape[0], self.recipe.n_projections), dtype=dtype)
+        self.drawn.project(moved.astype(dtype, copy=False), out=t)
+        t = t.astype(np.float32, copy=False)
         if self.bias is not None:
             t += self.bias
         activation = self.recipe.activation
         values: npt.NDArray[np.float32] = activation(t, out=t) if activation.n_outputs == 1 else activation(t)
-        return values
+        return values[:, : self.recipe.n_components]
 
     def encode_into(self, block: Any, out: Array, noise: Stream | None) -> Saturated:
         values = self.values(block)

@@ -1,8 +1,9 @@
 """What a map is made of, resolved against the rows seen at fit: law, activation, code, and the scale of the features.
 
-Scale convention, here and nowhere else: features are ``amplitude / sqrt(k) s(t)``, k the number of projections, so
-that ``Z Z^T`` approaches ``amplitude^2 E[s s]``, the kernel. The factor goes into the code (its levels, its range) and
-never into the values that are encoded; for float codes it is multiplied in.
+Scale convention, here and nowhere else: features are ``amplitude / sqrt(k) s(t)``, k the number of projections
+(columns over the activation's outputs), so that ``Z Z^T`` approaches ``amplitude^2 E[s s]``, the kernel. The factor
+goes into the code (its levels, its range) and never into the values that are encoded; for float codes it is
+multiplied in.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Recipe:
     @property
     def factor(self) -> float:
         """What features are multiplied by."""
-        return self.amplitude / float(np.sqrt(self.n_projections))
+        return self.amplitude * float(np.sqrt(self.activation.n_outputs / self.n_components))
 
     @property
     def stored_code(self) -> Code:
@@ -66,22 +67,16 @@ class Recipe:
         return replace(self, code=code)
 
 
-def checked_count(n_components: Any) -> int:
-    """``n_components`` as an integer of at least 1."""
-    if isinstance(n_components, bool) or not isinstance(n_components, int | np.integer) or n_components < 1:
-        raise ValueError(f"n_components={n_components!r} is not accepted; an integer of at least 1 is")
-    return int(n_components)
+def checked_count(count: Any, name: str = "n_components") -> int:
+    """A parameter as an integer of at least 1."""
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise ValueError(f"{name}={count!r} is not accepted; an integer of at least 1 is")
+    return int(count)
 
 
 def projections_for(n_components: Any, activation: Activation) -> int:
-    """Rows of W that give so many columns."""
-    count, outputs = checked_count(n_components), activation.n_outputs
-    if count % outputs:
-        raise ValueError(
-            f"n_components={count} is not accepted: {activation!r} gives {outputs} columns a projection; "
-            f"{count - count % outputs or outputs} or {count - count % outputs + outputs} would do"
-        )
-    return count // outputs
+    """Rows of W that give so many columns; of the last one, columns beyond their number are left out."""
+    return -(-checked_count(n_components) // activation.n_outputs)
 
 
 def needs_range(code: Code, activation: Activation) -> bool:

@@ -136,8 +136,9 @@ def _matrix(size: int) -> npt.NDArray[np.float32]:
 def fast_hadamard(x: Array) -> Array:
     """``x @ H`` for rows of a power of two of numbers, H unnormalised.
 
-    H is the Kronecker product of Hadamard matrices of at most 32 rows, each applied as a small dense product: more
-    operations than butterflies, but NumPy runs them many times faster.
+    H is the Kronecker product of Hadamard matrices of at most 32 rows, each applied as small dense products, row by
+    row: more operations than butterflies, but NumPy runs them many times faster. They are too small for BLAS to
+    share out among threads, which would cost more than it gains.
 
     Examples
     --------
@@ -151,6 +152,7 @@ def fast_hadamard(x: Array) -> Array:
     while done < size:
         factor = min(32, size // done)
         matrix = _matrix(factor).astype(x.dtype, copy=False)
-        y = y.reshape(-1, factor) @ matrix if done == 1 else np.matmul(matrix, y.reshape(-1, factor, done))
+        y = y.reshape(n, size // (factor * done), factor, done)
+        y = np.matmul(y[..., 0], matrix) if done == 1 else np.matmul(matrix, y)
         done *= factor
     return y.reshape(n, size)

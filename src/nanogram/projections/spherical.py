@@ -27,7 +27,7 @@ class Spherical(Projection):
     which are orthogonal. The frequencies are powers of one number, the first h elements of the smallest multiplicative
     subgroup modulo N that has so many; they are Lyu's closed form where h divides N - 1. The phases theta_i and the
     order of the inputs are random, so that entries have mean 0, variance 1 and no correlation in a row. For odd p the
-    last number of a row is left out and the row scaled to norm ``sqrt(p)``.
+    last number of a row is left out and the row scaled to norm ``sqrt(p)``; at p = 1 rows are signs.
 
     All norms are equal: kernels are those of directions uniform on the sphere, close to the Gaussian ones for large p.
     Unlike with other laws, row j depends on ``n_components``. Stores ``16 h`` bytes of frequencies and phases and the
@@ -124,10 +124,19 @@ class _DrawnSpherical(Drawn):
         # Row 2 j + 1 is row 2 j a quarter turn on, and sines are cosines a quarter turn back.
         angles = self._angles(numbers // 2, slice(None))[:, place // 2]
         quarters = (numbers % 2)[:, None] - place % 2
-        return np.asarray(self._scales(numbers)[:, None] * np.cos(angles + np.pi / 2 * quarters), dtype=dtype)
+        cosines = np.cos(angles + np.pi / 2 * quarters)
+        if self.n_inputs == 1:
+            return np.copysign(1.0, cosines).astype(dtype)
+        return np.asarray(self._scales(numbers)[:, None] * cosines, dtype=dtype)
 
     def _project(self, X: Any, features: range, out: Array) -> None:
         p, complex_type = self.n_inputs, np.result_type(out.dtype, np.complex64)
+        if p == 1:
+            # A lone cosine, which may be all but 0, would lose its digits in the transform.
+            weights = self.materialize(np.asarray(features), dtype=out.dtype)
+            for rows, x in dense_rows(X, out.dtype, 1):
+                np.multiply(x, weights.T, out=out[rows])
+            return
         turn = np.exp(1j * self.phases).astype(complex_type)
         scales = (self._scales(np.arange(features.start, features.stop)) * self.prime).astype(out.dtype)
         for rows, x in dense_rows(X, out.dtype, 6 * self.prime):

@@ -65,7 +65,7 @@ class Ternary(Projection):
                 f"sparsity={sparsity!r} leaves {nonzeros:.2g} of {p} inputs a projection on average, nearly all "
                 f"projections empty; at most {1 - LEAST / p:.6g} is accepted for {p} inputs"
             )
-        if sparsity > 0 and nonzeros < ENOUGH:
+        if sparsity > 0 and nonzeros < ENOUGH * (1 - 1e-9):
             advice = f"sparsity at most {1 - ENOUGH / p:.3g}" if p > ENOUGH else "sparsity=0"
             warnings.warn(
                 f"sparsity={sparsity!r} leaves {nonzeros:.3g} of {p} inputs a projection on average; fewer than "

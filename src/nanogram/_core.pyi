@@ -38,7 +38,6 @@ def decode(
     isa: int,
 ) -> None: ...
 
-# bindings/register_random.cpp
 # bindings/register_matmul.cpp
 def matmul(
     words: Words,

@@ -173,10 +173,11 @@ void backward(const uint32_t* tiles, int64_t group_stride, int64_t words, int gr
 }
 
 constexpr int most_digits(int planes) {
-  // Beyond this a forward block could not keep its sums in registers.
+  // Beyond this a forward block could not keep its sums in registers, for two blocks of rows where a word has two
+  // planes (it is loaded and split once for both).
   int most = digit_sizes[0];
   for (int size : digit_sizes)
-    if (size * planes * vecs_a_tile <= accumulators) most = size;
+    if (size * planes * vecs_a_tile * (planes == 2 ? 2 : 1) <= accumulators) most = size;
   return most;
 }
 

@@ -14,7 +14,6 @@ using std::int64_t;
 using std::int8_t;
 using std::uint32_t;
 
-constexpr int most_planes = 3;
 constexpr int64_t most_digit_columns = 40;  // taken side by side; more right-hand sides go in turns
 // Sums of products of bytes stay below 2^31 for this many words (forward) or rows (backward) at a time:
 // 4 bytes x 255 x 128 a word, 255 x 128 a row.
@@ -43,31 +42,46 @@ Blocks deal(const MatmulKernels& kernels, Mode mode, int64_t digit_columns) {
   return {index, digit_sizes[index], count};
 }
 
-// Digit sums of one output element to its value; sums[plane][digit] of the column's digits, lowest first.
-double assemble(const PackedCodes& codes, Mode mode, const DigitColumns& rhs, int64_t column,
-                const int64_t (*sums)[4]) {
+// Digit sums of `count` output elements of one column to their values, `lanes` elements at most. Plane p's sums of
+// digit d, lowest digit first, lie at sums + place(p, d), element i `step` further for each i.
+constexpr int64_t lanes_at_once = 64;
+
+template <class Place>
+void assemble(const PackedCodes& codes, Mode mode, const DigitColumns& rhs, int64_t column, const int64_t* sums,
+              int64_t step, int64_t count, Place&& place, double* out, int64_t out_stride) {
   const int n_digits = rhs.n_digits;
   const int64_t* const totals = rhs.sums.data() + column * n_digits;
   const double scale = rhs.scale[static_cast<std::size_t>(column)];
-  const auto join = [n_digits](auto&& part) {
-    double total = static_cast<double>(part(n_digits - 1));
-    for (int d = n_digits - 2; d >= 0; --d) total = total * 256.0 + static_cast<double>(part(d));
-    return total;
+  // sum_d 256^d part(d, i) in double, the highest digit first.
+  const auto join = [&](double* total, auto&& part) {
+    for (int d = n_digits - 1; d >= 0; --d)
+      for (int64_t i = 0; i < count; ++i) {
+        const double digit = static_cast<double>(part(d, i));
+        total[i] = d == n_digits - 1 ? digit : total[i] * 256.0 + digit;
+      }
   };
+  double value[lanes_at_once];
   if (mode == Mode::table4) {
+    double high[lanes_at_once], both[lanes_at_once];
+    join(value, [&](int d, int64_t i) { return sums[place(0, d) + i * step]; });
+    join(high, [&](int d, int64_t i) { return sums[place(1, d) + i * step]; });
+    join(both, [&](int d, int64_t i) { return sums[place(2, d) + i * step]; });
+    double all = static_cast<double>(totals[n_digits - 1]);
+    for (int d = n_digits - 2; d >= 0; --d) all = all * 256.0 + static_cast<double>(totals[d]);
     const double* const t = codes.table;
-    const double low = join([&](int d) { return sums[0][d]; });
-    const double high = join([&](int d) { return sums[1][d]; });
-    const double both = join([&](int d) { return sums[2][d]; });
-    const double all = join([&](int d) { return totals[d]; });
-    return (((t[0] * all + (t[1] - t[0]) * low) + (t[2] - t[0]) * high) + ((t[3] - t[2]) - (t[1] - t[0])) * both) *
-           scale;
+    for (int64_t i = 0; i < count; ++i)
+      out[i * out_stride] = (((t[0] * all + (t[1] - t[0]) * value[i]) + (t[2] - t[0]) * high[i]) +
+                             ((t[3] - t[2]) - (t[1] - t[0])) * both[i]) *
+                            scale;
+    return;
   }
-  const double total = join([&](int d) {
-    const int64_t sum = mode == Mode::u16 ? sums[0][d] + 256 * sums[1][d] : sums[0][d];
-    return 2 * sum - codes.zero2 * totals[d];
-  });
-  return total * (scale * 0.5);
+  if (mode == Mode::u16)
+    join(value, [&](int d, int64_t i) {
+      return 2 * (sums[place(0, d) + i * step] + 256 * sums[place(1, d) + i * step]) - codes.zero2 * totals[d];
+    });
+  else
+    join(value, [&](int d, int64_t i) { return 2 * sums[place(0, d) + i * step] - codes.zero2 * totals[d]; });
+  for (int64_t i = 0; i < count; ++i) out[i * out_stride] = value[i] * (scale * 0.5);
 }
 
 // Digits in the order in which a forward kernel meets the bytes of a row of words.
@@ -132,16 +146,14 @@ void forward(const PackedCodes& codes, const DigitColumns& rhs, int64_t columns,
         }
       }
       const int64_t rows = std::min(lanes, codes.rows - first * tile_rows);
-      for (int64_t column = 0; column < columns; ++column)
-        for (int64_t row = 0; row < rows; ++row) {
-          int64_t digit_sums[most_planes][4];
-          for (int p = 0; p < shape.planes; ++p)
-            for (int d = 0; d < rhs.n_digits; ++d) {
-              const int64_t k = column * rhs.n_digits + d;
-              digit_sums[p][d] = sums[k / blocks.size * block_sums + (p * blocks.size + k % blocks.size) * lanes + row];
-            }
-          out[(first * tile_rows + row) * out_stride + column] = assemble(codes, mode, rhs, column, digit_sums);
-        }
+      for (int64_t column = 0; column < columns; ++column) {
+        const auto place = [&](int plane, int d) {
+          const int64_t k = column * rhs.n_digits + d;
+          return k / blocks.size * block_sums + (plane * blocks.size + k % blocks.size) * lanes;
+        };
+        assemble(codes, mode, rhs, column, sums, 1, rows, place, out + first * tile_rows * out_stride + column,
+                 out_stride);
+      }
     }
   }
 }
@@ -192,24 +204,23 @@ void backward(const PackedCodes& codes, const DigitColumns& rhs, int64_t columns
   std::vector<int8_t> all_expanded(static_cast<std::size_t>(threads * groups_a_block * blocks.size * 64));
 
   const auto write = [&](int64_t first_word, int64_t count, const int64_t* totals) {
-    for (int64_t w = 0; w < count; ++w)
-      for (int t = 0; t < shape.fields; ++t)
-        for (int b = 0; b < 4; ++b) {
-          const int inside = column_in_word(mode, t, b);
-          const int64_t code_column = (first_word + w) * shape.columns_a_word + inside;
-          if (inside < 0 || code_column >= codes.columns) continue;
-          for (int64_t column = 0; column < columns; ++column) {
-            int64_t digit_sums[most_planes][4];
-            for (int p = 0; p < shape.planes; ++p)
-              for (int d = 0; d < rhs.n_digits; ++d) {
-                const int64_t k = column * rhs.n_digits + d;
-                const int64_t place = mode == Mode::u16 ? k % blocks.size * 4 + b + p
-                                                        : ((t * planes + p) * blocks.size + k % blocks.size) * 4 + b;
-                digit_sums[p][d] = totals[k / blocks.size * strip * block_sums + w * block_sums + place];
-              }
-            out[code_column * out_stride + column] = assemble(codes, mode, rhs, column, digit_sums);
-          }
+    for (int t = 0; t < shape.fields; ++t)
+      for (int b = 0; b < 4; ++b) {
+        const int inside = column_in_word(mode, t, b);
+        if (inside < 0) continue;
+        const int64_t first = first_word * shape.columns_a_word + inside;
+        const int64_t used = std::min(count, ceil_div(codes.columns - first, shape.columns_a_word));
+        for (int64_t column = 0; column < columns && used > 0; ++column) {
+          const auto place = [&](int plane, int d) {
+            const int64_t k = column * rhs.n_digits + d;
+            const int64_t in_word = mode == Mode::u16 ? k % blocks.size * 4 + b + plane
+                                                      : ((t * planes + plane) * blocks.size + k % blocks.size) * 4 + b;
+            return k / blocks.size * strip * block_sums + in_word;
+          };
+          assemble(codes, mode, rhs, column, totals, block_sums, used, place, out + first * out_stride + column,
+                   shape.columns_a_word * out_stride);
         }
+      }
   };
 
 #pragma omp parallel

@@ -93,6 +93,8 @@ class Drawn(ABC):
     seed: int
     cache_bytes: int
     _cache: dict[str, Array] = field(default_factory=dict, init=False, repr=False)
+    #: How many times the bytes of a block it takes to make it, roughly.
+    _effort: ClassVar[int] = 1
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what can be made again."""
@@ -177,7 +179,7 @@ class Drawn(ABC):
 
     def _step(self, dtype: np.dtype[Any]) -> int:
         """Rows of W that fit the workspace, a multiple of `_grain`."""
-        fit = WORKSPACE // (dtype.itemsize * self.n_inputs)
+        fit = WORKSPACE // (dtype.itemsize * self.n_inputs * self._effort)
         return max(self._grain, fit // self._grain * self._grain)
 
     @property

@@ -34,6 +34,8 @@ class Directional(Projection):
 
 
 class _DrawnDirectional(DrawnRows):
+    _effort = 4
+
     def _block(self, rows: Numbers, columns: Numbers, dtype: np.dtype[Any]) -> Array:
         stream, p = Stream(self.seed, "projection.directional"), self.n_inputs
         whole = stream.normal(rows, p, dtype=np.float64)

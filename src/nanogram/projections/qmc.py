@@ -78,6 +78,7 @@ def _scrambled(directions: Words, stream: Stream) -> Words:
 class _DrawnQMC(DrawnRows):
     directions: Words
     shift: Words
+    _effort = 16
 
     def _block(self, rows: Numbers, columns: Numbers, dtype: np.dtype[Any]) -> Array:
         number, inputs = np.asarray(rows, dtype=np.int64), np.asarray(columns, dtype=np.int64)

@@ -43,6 +43,7 @@ class StudentT(Projection):
 
 class _DrawnStudentT(DrawnRows):
     law: StudentT
+    _effort = 8
 
     def _block(self, rows: Numbers, columns: Numbers, dtype: np.dtype[Any]) -> Array:
         df = self.law.df

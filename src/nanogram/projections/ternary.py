@@ -123,4 +123,6 @@ class _DrawnTernary(DrawnRows):
         return weights
 
     def _block(self, rows: Numbers, columns: Numbers, dtype: np.dtype[Any]) -> Array:
-        return (self._block_int8(rows, columns) * self.int8_scale).astype(dtype)
+        weights: Array = self._block_int8(rows, columns).astype(dtype)
+        weights *= dtype.type(self.int8_scale)
+        return weights

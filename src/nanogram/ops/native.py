@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from . import reference
-from ._isa import _core, active_isa
+from ._isa import active_isa
 from .layouts import Layout
 from .reference import LEAST_DIGITS, MOST_DIGITS, TOLERANCES, Precision
+
+if TYPE_CHECKING:
+    from nanogram import _core
+else:  # None where there is no compiled core: this module is imported, but not entered
+    from ._isa import _core
 
 Array = npt.NDArray[Any]
 Words = npt.NDArray[np.uint32]
@@ -21,10 +25,6 @@ def _isa() -> int:
     level = active_isa()
     assert level is not None, "native routines are entered only when the compiled core is active"
     return level
-
-
-def _has(name: str) -> bool:
-    return hasattr(_core, name)
 
 
 def pack(codes: Array, layout: Layout) -> Words:
@@ -156,8 +156,6 @@ def gram(
     dtype: npt.DTypeLike = np.float64,
 ) -> Array:
     """See `reference.gram`."""
-    if not _has("gram"):
-        return reference.gram(words, layout, shape, other, other_shape, zero2=zero2, dtype=dtype)
     columns = shape[1] if other_shape is None else other_shape[1]
     exact = np.float64 if _largest_sum(layout, zero2, shape[0]) >= 2**31 else dtype
     out = np.empty((shape[1], columns), dtype=exact)
@@ -176,8 +174,6 @@ def kernel(
     dtype: npt.DTypeLike = np.float64,
 ) -> Array:
     """See `reference.kernel`."""
-    if not _has("kernel"):
-        return reference.kernel(words, layout, shape, other, other_shape, zero2=zero2, dtype=dtype)
     rows = shape[0] if other_shape is None else other_shape[0]
     exact = np.float64 if _largest_sum(layout, zero2, shape[1]) >= 2**31 else dtype
     out = np.empty((shape[0], rows), dtype=exact)

@@ -101,7 +101,7 @@ def decode(
     zero2: int = 0,
     dtype: npt.DTypeLike = np.float32,
 ) -> Array:
-    """All or some rows: ``levels[Q]``, or by column ``scale * (Q - zero2 / 2) + offset`` in double, rounded to float32."""
+    """Values of all or some rows: ``levels[Q]``, or ``scale * (Q - zero2 / 2) + offset`` rounded to float32."""
     codes = unpack(words, layout, shape)
     if rows is not None:
         codes = codes[rows]

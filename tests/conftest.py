@@ -7,7 +7,7 @@ import os
 # Before the compiled core loads OpenMP: threads that wait must not spin, or tests that share two cores take minutes.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
-from hypothesis import HealthCheck, settings  # noqa: E402 - after the setting above
+from hypothesis import HealthCheck, settings
 
 # No deadline: two busy cores make any wall-clock limit on one example a coin toss.
 settings.register_profile("local", deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -12,10 +12,9 @@ transpose within it 4 rows side by side for ``Z.T @ r``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 
 __all__ = ["LAYOUTS", "ROWS_PER_TILE", "Layout", "get_layout", "words_shape"]
 
@@ -49,9 +48,9 @@ class Layout:
         return 32 / self.per_word
 
     @property
-    def code_dtype(self) -> np.dtype[np.unsignedinteger[npt.NBitBase]]:
+    def code_dtype(self) -> np.dtype[np.uint8] | np.dtype[np.uint16]:
         """The unsigned type of unpacked codes."""
-        return np.dtype(np.uint16 if self.n_codes > 256 else np.uint8)
+        return np.dtype(np.uint16) if self.n_codes > 256 else np.dtype(np.uint8)
 
 
 LAYOUTS: Final = {

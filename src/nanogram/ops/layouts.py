@@ -12,7 +12,7 @@ transpose within it 4 rows side by side for ``Z.T @ r``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 

@@ -107,6 +107,8 @@ def decode(
         codes = codes[rows]
     if levels is not None:
         return levels[codes].astype(dtype)
+    assert scale is not None, "levels, or scale and offset"
+    assert offset is not None, "levels, or scale and offset"
     return (scale * (codes.astype(np.float64) - zero2 / 2) + offset).astype(np.float32).astype(dtype)
 
 
@@ -136,12 +138,14 @@ def split_planes(
 
 def column_sums(words: npt.NDArray[np.uint32], layout: Layout, shape: tuple[int, int]) -> npt.NDArray[np.int64]:
     """Sum of the codes of each column."""
-    return unpack(words, layout, shape).sum(axis=0, dtype=np.int64)
+    sums: npt.NDArray[np.int64] = unpack(words, layout, shape).sum(axis=0, dtype=np.int64)
+    return sums
 
 
 def row_sums(words: npt.NDArray[np.uint32], layout: Layout, shape: tuple[int, int]) -> npt.NDArray[np.int64]:
     """Sum of the codes of each row."""
-    return unpack(words, layout, shape).sum(axis=1, dtype=np.int64)
+    sums: npt.NDArray[np.int64] = unpack(words, layout, shape).sum(axis=1, dtype=np.int64)
+    return sums
 
 
 # --------------------------------------------------------------------------- products with few columns

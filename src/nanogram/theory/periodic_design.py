@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import minimize_scalar, root
 
-from ..activations import PeriodicStep
+from nanogram.activations import PeriodicStep
 
 __all__ = ["PERIODIC_METHODS", "PeriodicCode", "PeriodicMethod", "design_periodic_code", "is_count"]
 

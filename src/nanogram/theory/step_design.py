@@ -15,7 +15,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..activations import Moments
+from nanogram.activations import Moments
+
 from . import step_search
 from .kernel_error import KernelError, expected_kernel_error
 from .periodic_design import PeriodicMethod, design_periodic_code, is_count

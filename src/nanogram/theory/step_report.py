@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..activations import Activation, Moments, PeriodicStep, StepFunction, make_activation
-from ..codes import StepCode
+from nanogram.activations import Activation, Moments, PeriodicStep, StepFunction, make_activation
+from nanogram.codes import StepCode
+
 from .kernel_error import KernelError
 from .step_moments import cell_probabilities, unscaled_feasibility
 

@@ -39,7 +39,7 @@ class FeatureMap(BaseMap):
     code : str, int or Code, default="float32"
         ``"float32"``, ``"float16"``, a number of bits (`UniformCode`, stochastically rounded), ``"binary"``,
         ``"ternary"``, or an object of `nanogram.codes`. A `UniformCode` without a range of its own gets that of
-        the activation or, where it has no bounds, the range of least squared error on the rows of fit. A `StepCode`
+        the activation or, where it has no bounds, the range of least kernel error on rows of fit. A `StepCode`
         with a number of levels is designed for the rows: behind ``"cos_phase"`` a periodic code, behind
         ``"identity"`` thresholds on the projections with the kernel of 'rbf', else a code with the activation's kernel.
     n_components : int, default=1024

@@ -17,7 +17,7 @@ from . import kernels
 from ._maps.base import BaseMap
 from ._maps.encoder import Encoder, Saturated, tile_rows
 from ._maps.float_path import rounding_keys
-from ._maps.recipe import best_range, checked_count, outside_range
+from ._maps.recipe import checked_count, column_ranges, outside_range
 from ._maps.report import MapReport
 from ._maps.scaling import Scaling, fit_scaling
 from .activations import ACTIVATIONS
@@ -36,7 +36,7 @@ EIGENVALUE_CUT = 1e-12
 #: Doubles of one block, of rows or of kernel values, whichever is wider.
 BLOCK_DOUBLES = 2**19
 #: Rows that the ranges of a quantised map are read from.
-RANGE_ROWS = 512
+RANGE_ROWS = 2048
 #: Rows a landmark among which k-means++ chooses.
 CANDIDATES = 4
 
@@ -59,7 +59,7 @@ class NystroemFeatures(BaseMap):
     ensemble : int, default=1
         Number of groups; each costs a share of the cubes of one.
     bits : {1, 2, 4, 8, 16} or None, default=None
-        Bits of a feature, each column with the range of least squared error on rows of fit; None for float32.
+        Bits of a feature, each column with the range of its values on rows of fit (LP); None for float32.
     rounding : {"stochastic", "nearest"}, default="stochastic"
         Stochastic noise depends on the row's content, the column and ``salt`` alone.
     landmarks : {"uniform", "kmeans++"}, default="uniform"
@@ -144,9 +144,9 @@ class NystroemFeatures(BaseMap):
                     for i in range(0, drawn.shape[0], encoder.block_rows)
                 ]
             )
-            ranged = best_range(code, values, by_column=True)
-            share = outside_range(ranged, values) / values.size
-            encoder = NystroemPath(rows, tuple(roots), kernel, scaling, seed, ranged, share)
+            # Of other rows, one in so many lies beyond each end of a column's range.
+            share = 2 / (len(values) + 1)
+            encoder = NystroemPath(rows, tuple(roots), kernel, scaling, seed, column_ranges(code, values), share)
         self.landmarks_, self.rank_ = rows, rank
         self.code_, self.gamma_ = encoder.code, scaling.gamma
         report = MapReport(

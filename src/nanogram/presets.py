@@ -202,7 +202,7 @@ class ArcCosineFeatures(BaseMap):
         A law, or "auto". Directional rows, of one norm, are the exact leverage-score law (NTK section 4).
     bits : {1, 2, 4, 8, 16} or None, default=None
         Bits of a feature of order 1, stochastically rounded; None for float32. Its range is the one of least
-        squared error on rows seen at fit; values beyond it saturate and are counted in ``report_``. Features of
+        error in the kernel on rows seen at fit; values beyond it saturate and are counted in ``report_``. Features of
         order 0 have two values and take 1 bit, with nothing lost.
     output, random_state, salt
         As of `FeatureMap`.

@@ -53,7 +53,7 @@ class FloatPath:
             assert isinstance(code, UniformCode)
             path = cls(recipe, drawn, scaling, small, seed, code)
             values = path.values(sample()[: path.block_rows])
-            code = best_range(code, values)
+            code = best_range(code, values, recipe.n_components)
             share = outside_range(code, values) / values.size
             recipe = recipe.with_code(code)
         return cls(recipe, drawn, scaling, small, seed, recipe.stored_code, share)

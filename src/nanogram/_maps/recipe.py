@@ -18,7 +18,16 @@ from nanogram.codes import Code, FloatCode, UniformCode
 from nanogram.projections.base import Projection
 from nanogram.theory import StepDesign
 
-__all__ = ["Recipe", "best_range", "checked_count", "needs_range", "outside_range", "projections_for", "with_range"]
+__all__ = [
+    "Recipe",
+    "best_range",
+    "checked_count",
+    "column_ranges",
+    "needs_range",
+    "outside_range",
+    "projections_for",
+    "with_range",
+]
 
 #: The range of a `UniformCode` that leaves it to the map.
 UNSET_RANGE = (-1.0, 1.0)
@@ -108,34 +117,40 @@ def outside_range(code: UniformCode, values: Any) -> int:
     return int(np.count_nonzero(values < low) + np.count_nonzero(values > high))
 
 
-def best_range(code: UniformCode, values: Any, by_column: bool = False) -> UniformCode:
-    """The range of least mean squared error on sampled values (rows, columns), among shrunken full ranges.
+def best_range(code: UniformCode, values: Any, n_components: int) -> UniformCode:
+    """The range of values with no bounds: of the least error in the kernel, among shrunken full ranges.
 
-    Few bits do better with a narrow range that saturates now and then: the error is r^2 f (1 - f) inside (or the
-    squared rounding error, for nearest rounding) and the squared distance to the range outside.
+    A narrow range saturates, and biases products of features by 2 E[s excess]; a wide one rounds coarsely, and adds
+    (2 E[s^2] v + v^2) / m to their variance, v the mean variance of rounding (or squared error, for nearest
+    rounding, whose bias is not a matter of the range). Squared bias plus variance is what is least.
     """
     values = np.asarray(values, dtype=np.float64)
-    axis = 0 if by_column else None
-    low, high = values.min(axis=axis), values.max(axis=axis)
-    flat = ~(high - low > 1e-30 + 1e-12 * np.abs(low))
-    # A constant column gets some width, so that a level is where it stands.
-    high = np.where(flat, low + np.maximum(np.abs(low), 1.0), high)
+    low, high = float(values.min()), float(values.max())
+    if not high - low > 1e-12 * abs(low) + 1e-30:
+        # A constant gets some width, so that a level is where it stands.
+        return UniformCode(code.bits, code.rounding, low, low + max(abs(low), 1.0))
     # What has no negative values keeps its zero; the others shrink towards their mean.
-    centre = np.where(low >= 0, low, values.mean(axis=axis))
-    best = np.full(np.shape(low), np.inf)
-    best_low, best_high = np.array(low), np.array(high)
-    top = float(code.n_levels - 1)
+    centre = low if low >= 0 else float(values.mean())
+    power, top = float(np.mean(values**2)), float(code.n_levels - 1)
+    best, ends = np.inf, (low, high)
     for share in RANGE_SHARES[::-1]:
         a, b = centre + (low - centre) * share, centre + (high - centre) * share
         step = (b - a) / top
         inside = np.clip(values, a, b)
         t = (inside - a) / step
         f = t - np.floor(t)
-        rounding = f * (1 - f) if code.rounding == "stochastic" else np.minimum(f, 1 - f) ** 2
-        error = np.mean(step * step * rounding + (values - inside) ** 2, axis=axis)
-        better = (error < best) & ~flat | (share == 1.0)
-        best = np.where(better, error, best)
-        best_low, best_high = np.where(better, a, best_low), np.where(better, b, best_high)
-    if by_column:
-        return UniformCode(code.bits, code.rounding, best_low, best_high)
-    return UniformCode(code.bits, code.rounding, float(best_low), float(best_high))
+        rounding = float(np.mean(f * (1 - f) if code.rounding == "stochastic" else np.minimum(f, 1 - f) ** 2))
+        variance = step * step * rounding
+        bias = 2 * float(np.mean(values * (values - inside)))
+        error = bias * bias + (2 * power * variance + variance * variance) / n_components
+        if error < best:
+            best, ends = error, (a, b)
+    return UniformCode(code.bits, code.rounding, *ends)
+
+
+def column_ranges(code: UniformCode, values: Any) -> UniformCode:
+    """The full range of each column's values."""
+    values = np.asarray(values, dtype=np.float64)
+    low, high = values.min(axis=0), values.max(axis=0)
+    flat = ~(high - low > 1e-12 * np.abs(low) + 1e-30)
+    return UniformCode(code.bits, code.rounding, low, np.where(flat, low + np.maximum(np.abs(low), 1.0), high))

@@ -31,7 +31,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 CXX_FOUND := $(shell for c in $(if $(filter environment command line,$(origin CXX)),"$(CXX)") c++ g++ clang++; do \
   command -v "$${c%% *}" >/dev/null 2>&1 && { echo "$$c"; break; }; done)
 
-CORE_SOURCES := CMakeLists.txt $(shell find core bindings -name '*.cpp' -o -name '*.hpp')
+CORE_SOURCES := CMakeLists.txt $(shell find core bindings -name '*.cpp' -o -name '*.hpp' -o -name '*.inl')
 CORE_DIRS := $(shell find core bindings -type d)
 CLANG_SOURCES := $(filter-out CMakeLists.txt,$(CORE_SOURCES))
 

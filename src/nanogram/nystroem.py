@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy import linalg
-from sklearn.cluster import kmeans_plusplus
 
 from . import kernels
 from ._maps.base import BaseMap
@@ -278,5 +277,7 @@ def _choose(source: RowSource, how: str, count: int, seed: int) -> Any:
     rows: Any = source.sample(n, seed % 2**32, np.float64, sparse="keep").X
     if how == "uniform":
         return rows
+    from sklearn.cluster import kmeans_plusplus  # here: it loads a quarter of scikit-learn, and rich where there is any
+
     _, index = kmeans_plusplus(rows, count, random_state=seed % 2**32)
     return rows[np.sort(index)]

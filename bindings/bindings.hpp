@@ -47,6 +47,7 @@ void register_pack(nb::module_& m);
 void register_random(nb::module_& m);
 void register_matmul(nb::module_& m);
 void register_gram(nb::module_& m);
+void register_encode(nb::module_& m);
 void register_system(nb::module_& m);
 
 }  // namespace nanogram

@@ -106,3 +106,26 @@ def counter_fill(
     isa: int,
 ) -> None: ...
 def row_keys(x: Array, keys: npt.NDArray[np.uint64], isa: int) -> None: ...
+
+# bindings/register_encode.cpp
+def quantise_rows(
+    x: Array, mu: npt.NDArray[np.float64], inv_grid: float, limit: int, out: npt.NDArray[np.int16], isa: int
+) -> int: ...
+def encode_hadamard(
+    x: Array,
+    mu: npt.NDArray[np.float64] | None,
+    inv_grid: float,
+    limit: int,
+    signs: Words,
+    n_columns: int,
+    kind: int,
+    layout: int,
+    thresholds: npt.NDArray[np.int32] | None,
+    codes: npt.NDArray[np.int64] | None,
+    multiplier: int,
+    bias: npt.NDArray[np.uint16] | None,
+    key: tuple[int, int, int, int],
+    words: Words,
+    row_offset: int,
+    isa: int,
+) -> tuple[int, int]: ...

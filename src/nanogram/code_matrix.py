@@ -60,7 +60,7 @@ class CodeMatrix(CodesProtocol):
     side changed by tol relative to its norm, and its own error has root mean square tol times a result
     whose signs are random, ``|Z|_F |v| / sqrt(m)``. Where scales differ by column, read scale times v for v.
     An offset that is no multiple of half a step, or differs by column, is not part of the rounded
-    product: then |Z| is the norm without the rest of the offset, at most twice |Z| for one offset within the range.
+    product: then ``|Z|`` is the norm without the rest of the offset, at most twice Z's for one offset within the range.
     A column of v whose values are all -a, 0 or a loses nothing (unless scales differ by column).
     Results in float32 are rounded once more. They are the same to the bit for any number of threads and any
     instruction set. Matrices of floats multiply by BLAS, which does not promise that: float32 and ``"fast"``

@@ -35,7 +35,7 @@ class FeatureMap(BaseMap):
         A law of `nanogram.projections` by name or as an object, such as ``Ternary(sparsity=0.9)``; or ``"auto"``.
     activation : str, Activation or callable, default="cos_phase"
         As `nanogram.activations.make_activation` takes it. ``"cos_phase"`` and ``"cos_sin"`` have the Gaussian
-        kernel exp(-gamma |x - y|^2); with Cauchy projections the Laplacian kernel exp(-gamma |x - y|_1).
+        kernel ``exp(-gamma |x - y|^2)``; with Cauchy projections the Laplacian ``exp(-gamma |x - y|_1)``.
     code : str, int or Code, default="float32"
         ``"float32"``, ``"float16"``, a number of bits (`UniformCode`, stochastically rounded), ``"binary"``,
         ``"ternary"``, or an object of `nanogram.codes`. A `UniformCode` without a range of its own gets that of

@@ -110,7 +110,7 @@ class TernaryFeatures(BaseMap):
 
 
 class FourierFeatures(BaseMap):
-    """Random Fourier features of the Gaussian kernel exp(-gamma |x - y|^2), float or in 1 to 16 bits (LP-RFF).
+    """Random Fourier features of the Gaussian kernel ``exp(-gamma |x - y|^2)``, float or in 1 to 16 bits (LP-RFF).
 
     Columns are sqrt(2/m) cos(w.x + b), or the pair [cos, sin] / sqrt(m/2). With bits they are rounded to 2^bits
     equally spaced levels from -sqrt(2/m) to sqrt(2/m) (pairs: from -sqrt(1/(m/2)) to its opposite).
@@ -127,7 +127,7 @@ class FourierFeatures(BaseMap):
         Stochastic rounding is unbiased; its noise depends on the row's content, the feature and ``salt`` alone.
     projection : str or Projection, default="auto"
         A law, or "auto": the fastest that loses no accuracy. "circulant" is LP-RFF's, "cauchy" gives the
-        Laplacian kernel exp(-gamma |x - y|_1).
+        Laplacian kernel ``exp(-gamma |x - y|_1)``.
     pair : bool, default=False
         [cos, sin] of half as many projections instead of cosines of random phase.
     output, random_state, salt

@@ -48,6 +48,7 @@ void register_random(nb::module_& m);
 void register_matmul(nb::module_& m);
 void register_gram(nb::module_& m);
 void register_encode(nb::module_& m);
+void register_encode_dense(nb::module_& m);
 void register_system(nb::module_& m);
 
 }  // namespace nanogram

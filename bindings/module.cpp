@@ -8,5 +8,6 @@ NB_MODULE(_core, m) {
   nanogram::register_matmul(m);
   nanogram::register_gram(m);
   nanogram::register_encode(m);
+  nanogram::register_encode_dense(m);
   nanogram::register_system(m);
 }

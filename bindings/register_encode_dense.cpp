@@ -87,7 +87,7 @@ struct PyEpilogue {
     if (e.kind != dense::Kind::cosine) {
       if (!thresholds) throw std::invalid_argument("step codes need thresholds");
       e.steps = static_cast<int>(thresholds->shape(0));
-      if (static_cast<std::int64_t>(thresholds->shape(1)) != (e.kind == dense::Kind::step ? m : 1))
+      if (static_cast<std::int64_t>(thresholds->shape(1)) != m)
         throw std::invalid_argument("thresholds do not have a column for each weight vector");
       e.thresholds = thresholds->data();
       e.deltas = at_least(deltas, e.steps, "thresholds and deltas differ in number");

@@ -14,9 +14,9 @@ inline Phases32 cos_u16(Phases32 phase) {
   z = z > 32767 ? Lanes32{} + 32767 : z;
   z = z < -32767 ? Lanes32{} - 32767 : z;
   const Lanes32 w = high_product(z, z);
-  Lanes32 p = high_product(w, Lanes32{} - 145) + 2601;
-  p = high_product(w, p) - 21159;
-  p = high_product(w, p) + 18703;
+  Lanes32 p = high_product(w, Lanes32{} - 145) + 2598;
+  p = high_product(w, p) - 21153;
+  p = high_product(w, p) + 18699;
   Lanes32 s = z + high_product(z, p);
   s = s > 32767 ? Lanes32{} + 32767 : s;
   s = s < -32768 ? Lanes32{} - 32768 : s;

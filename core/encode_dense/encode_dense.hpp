@@ -53,7 +53,7 @@ enum class Kind : int { step, cosine, periodic };
 struct Epilogue {
   Kind kind;
   int steps;                         // thresholds
-  const std::int32_t* thresholds;    // [steps][m] (step), [steps] on the cosine (periodic)
+  const std::int32_t* thresholds;    // [steps][m], on the accumulator (step) or the cosine (periodic)
   const std::int32_t* deltas;        // [steps]
   std::int32_t first;                // code of the lowest interval
   std::uint32_t factor;              // phase32 = acc * factor + bias

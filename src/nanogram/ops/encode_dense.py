@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,11 @@ import scipy.sparse as sp
 from . import encode_dense_layouts as layouts
 from . import encode_dense_reference, reference
 from ._isa import _core, active_isa
+from .encode import CosineEpilogue, Epilogue, StepEpilogue
 from .encode_reference import rounding_words
 from .layouts import ROWS_PER_TILE, Layout, get_layout, words_shape
 
-if TYPE_CHECKING:
-    from nanogram.projections import Stream
-
-__all__ = ["CosineCodes", "IntegerWeights", "PeriodicCodes", "StepCodes", "encode_dense"]
+__all__ = ["IntegerWeights", "encode_dense"]
 
 Array = npt.NDArray[Any]
 Words = npt.NDArray[np.uint32]
@@ -33,57 +31,6 @@ PATHS: Final = ("sparse", "table", "gemm8", "gemm16")
 _SPARSE_SHARE: Final = 0.3
 # Rows that the reference, or hashing, takes as an array at a time.
 _BLOCK: Final = 1 << 20
-
-
-@dataclass(frozen=True)
-class StepCodes:
-    """``codes[sum_i (acc > thresholds[i, j])]``.
-
-    Parameters
-    ----------
-    thresholds : ndarray of int32, shape (steps, m)
-        Ascending along the first axis.
-    codes : ndarray of integers, shape (steps + 1,)
-        The code of each interval.
-    """
-
-    thresholds: npt.NDArray[np.int32]
-    codes: Array
-
-
-@dataclass(frozen=True)
-class CosineCodes:
-    """The cosine of the phase ``acc * multiplier + bias[j]`` (a turn is ``2**32``), rounded to ``bits`` bits.
-
-    Parameters
-    ----------
-    multiplier : int
-        Taken modulo ``2**32``.
-    bias : ndarray of uint32, shape (m,)
-    bits : int
-        1 to 16; codes run from 0 to ``2**bits - 1``.
-    pair : bool, default=False
-        Columns 2 j and 2 j + 1 are the cosine and the sine of phase j.
-    stream : Stream, optional
-        Round at random with the words of this stream, addressed by the row's key and the column; else to nearest.
-    """
-
-    multiplier: int
-    bias: npt.NDArray[np.uint32]
-    bits: int
-    pair: bool = False
-    stream: Stream | None = None
-
-
-@dataclass(frozen=True)
-class PeriodicCodes:
-    """``codes[sum_i (c > thresholds[i])]`` of the cosine ``c = cos_u16(...)``, 0 to 65535; see `CosineCodes`."""
-
-    multiplier: int
-    bias: npt.NDArray[np.uint32]
-    thresholds: npt.NDArray[np.int32]
-    codes: Array
-    pair: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,12 +51,13 @@ class IntegerWeights:
     Examples
     --------
     >>> import numpy as np
-    >>> from nanogram.ops.encode_dense import IntegerWeights, StepCodes, encode_dense
     >>> from nanogram import ops
+    >>> from nanogram.ops.encode import StepEpilogue
+    >>> from nanogram.ops.encode_dense import IntegerWeights, encode_dense
     >>> weights = IntegerWeights(np.array([[1, -1, 0], [1, 1, 1]], dtype=np.int8))
     >>> rows = np.array([[5, 3, 0], [-4, 1, 2]], dtype=np.int16)
-    >>> step = StepCodes(np.zeros((1, 2), dtype=np.int32), np.array([0, 1]))
-    >>> ops.unpack(encode_dense(rows, weights, step, "u1"), "u1", (2, 2))
+    >>> step = StepEpilogue(np.zeros((1, 2), dtype=np.int32), np.array([0, 1]), "u1")
+    >>> ops.unpack(encode_dense(rows, weights, step), "u1", (2, 2))
     array([[1, 1],
            [0, 0]], dtype=uint8)
     """
@@ -203,15 +151,12 @@ class IntegerWeights:
         return {"weights": self.weights, "bits": self.bits, "path": self.path, "_made": {}}
 
 
-Codes = StepCodes | CosineCodes | PeriodicCodes
-
-
 def encode_dense(
     rows: Any,
     weights: IntegerWeights,
-    codes: Codes,
-    layout: str | Layout,
+    epilogue: Epilogue,
     *,
+    pair: bool = False,
     words: Words | None = None,
     first_row: int = 0,
     row_keys: npt.NDArray[np.uint64] | None = None,
@@ -223,27 +168,27 @@ def encode_dense(
     rows : ndarray of int16 or csr of int16, shape (n, p)
         Magnitudes up to ``weights.most``. Compressed rows are spread out 16 to 128 at a time, never all.
     weights : IntegerWeights
-    codes : StepCodes, CosineCodes or PeriodicCodes
-    layout : str or Layout
-        Must hold the codes.
+    epilogue : StepEpilogue, CosineEpilogue or PeriodicEpilogue
+        Thresholds are compared with the 32-bit accumulators. The phase of a cosine is the upper 16 bits of
+        ``acc * multiplier + bias``, both taken modulo ``2**32``.
+    pair : bool, default=False
+        Of cosines make two columns for each weight vector: column 2 j is the cosine, column 2 j + 1 the sine.
     words : ndarray of uint32, optional
         Where to write: the words of all rows, zero (or to be replaced) where these go. New ones by default.
     first_row : int, default=0
         The row of ``words`` at which ``rows`` start; rows before and after keep their codes.
     row_keys : ndarray of uint64, shape (n,), optional
-        Keys for random rounding; by default `nanogram.projections.row_keys` of the rows.
+        Keys for stochastic rounding; by default `nanogram.projections.row_keys` of the rows.
 
     Returns
     -------
     ndarray of uint32
-        ``words``, shape ``words_shape(layout, ..., m)`` (2 m columns for pairs).
+        ``words``, of shape ``words_shape(layout, ..., m)`` (2 m columns for pairs).
     """
-    layout = get_layout(layout)
     m, p = weights.weights.shape
     rows = _checked_rows(rows, p, weights.most)
-    n = rows.shape[0]
-    _check_codes(codes, layout, m)
-    pair = not isinstance(codes, StepCodes) and codes.pair
+    checked = _checked_epilogue(epilogue, m, pair)
+    n, layout = rows.shape[0], checked.layout
     shape = words_shape(layout, first_row + n, m << pair)
     if words is None:
         words = np.zeros(shape, dtype=np.uint32)
@@ -254,15 +199,15 @@ def encode_dense(
         )
     if n == 0:
         return words
-    if isinstance(codes, CosineCodes) and codes.stream is not None and row_keys is None:
+    if checked.stream is not None and row_keys is None:
         row_keys = _keys(rows)
     isa = active_isa()
     if isa is None:
-        _insert(words, layout, _reference_codes(rows, weights.weights, codes, row_keys), first_row)
+        _insert(words, layout, _reference_codes(rows, weights.weights, checked, row_keys), first_row)
         return words
-    epilogue = _epilogue(codes, row_keys)
     plain, compressed = (None, (rows.indptr, rows.indices, rows.data)) if sp.issparse(rows) else (rows, None)
-    _core.encode_dense(plain, compressed, weights.prepared(isa), epilogue, words, layout.index, first_row, isa)
+    native = checked.native(row_keys)
+    _core.encode_dense(plain, compressed, weights.prepared(isa), native, words, layout.index, first_row, isa)
     return words
 
 
@@ -285,27 +230,71 @@ def _checked_rows(rows: Any, p: int, most: int) -> Any:
     return sp.csr_array((rows.data, index[1], index[0]), shape=rows.shape)
 
 
-def _check_codes(codes: Codes, layout: Layout, m: int) -> None:
-    if isinstance(codes, CosineCodes):
-        if not 1 <= codes.bits <= 16:
-            raise ValueError(f"bits={codes.bits!r} of the cosine codes must be from 1 to 16")
-        largest = (1 << codes.bits) - 1
-    else:
-        steps, columns = codes.thresholds.shape
-        if codes.thresholds.dtype != np.int32 or columns != (m if isinstance(codes, StepCodes) else 1):
-            raise ValueError(
-                f"thresholds has dtype {codes.thresholds.dtype} and shape {codes.thresholds.shape}; int32 of shape "
-                f"(steps, {m if isinstance(codes, StepCodes) else 1}) is accepted"
-            )
-        if np.shape(codes.codes) != (steps + 1,) or int(np.min(codes.codes)) < 0:
-            raise ValueError(f"codes={codes.codes!r} must be {steps + 1} numbers from 0 on, one more than thresholds")
-        largest = int(np.max(codes.codes))
-    if largest >= layout.n_codes:
-        raise ValueError(f"codes go up to {largest}; layout {layout.name!r} holds 0 to {layout.n_codes - 1}")
-    if not isinstance(codes, StepCodes) and (codes.bias.shape != (m,) or codes.bias.dtype != np.uint32):
-        raise ValueError(
-            f"bias has dtype {codes.bias.dtype} and shape {codes.bias.shape}; uint32 of shape ({m},) is accepted"
+class _Checked(NamedTuple):
+    """An epilogue made plain; without thresholds it is a rounded cosine, without bias a step of the accumulators."""
+
+    layout: Layout
+    thresholds: npt.NDArray[np.int32] | None
+    codes: Array
+    multiplier: int
+    bias: npt.NDArray[np.uint32] | None
+    bits: int
+    stream: Any
+    pair: bool
+
+    def native(self, row_keys: npt.NDArray[np.uint64] | None) -> Any:
+        """The same for the core."""
+        kind = 1 if self.thresholds is None else 0 if self.bias is None else 2
+        deltas, first = np.diff(self.codes).astype(np.int32), int(self.codes[0])
+        key = None if self.stream is None else self.stream.key
+        return _core.DenseEpilogue(
+            kind, self.thresholds, deltas, first, self.multiplier, self.bias, self.pair, self.bits, key, row_keys
         )
+
+
+def _checked_epilogue(epilogue: Epilogue, m: int, pair: bool) -> _Checked:
+    if epilogue.n_columns != m:
+        raise ValueError(f"the epilogue has n_columns={epilogue.n_columns}; the weights have {m} rows")
+    layout = get_layout(epilogue.layout)
+    thresholds = bias = stream = None
+    multiplier, bits, codes = 0, 1, np.zeros(1, dtype=np.int64)
+    if not isinstance(epilogue, CosineEpilogue):
+        thresholds, codes = _checked_steps(epilogue.thresholds, epilogue.codes, m, layout)
+    if not isinstance(epilogue, StepEpilogue):
+        phase = np.asarray(epilogue.bias)
+        if phase.dtype.kind not in "iu":
+            raise ValueError(f"bias has dtype {phase.dtype}; integers are accepted")
+        bias, multiplier = (phase & 0xFFFFFFFF).astype(np.uint32), int(epilogue.multiplier) & 0xFFFFFFFF
+    elif pair:
+        raise ValueError("pair=True needs cosines; thresholds on the accumulators give one column each")
+    if isinstance(epilogue, CosineEpilogue):
+        bits = epilogue.bits
+        if not 1 <= bits <= 16:
+            raise ValueError(f"bits={bits!r} must be from 1 to 16")
+        if epilogue.rounding not in ("nearest", "stochastic"):
+            raise ValueError(f"rounding={epilogue.rounding!r} must be 'nearest' or 'stochastic'")
+        stream = epilogue.stream if epilogue.rounding == "stochastic" else None
+        if epilogue.rounding == "stochastic" and stream is None:
+            raise ValueError("stream=None: stochastic rounding needs a Stream")
+    return _Checked(layout, thresholds, codes, multiplier, bias, bits, stream, pair)
+
+
+def _checked_steps(
+    thresholds: Array, codes: Array, m: int, layout: Layout
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    thresholds, codes = np.asarray(thresholds), np.asarray(codes)
+    if thresholds.ndim != 2 or thresholds.shape[1] != m or thresholds.dtype.kind not in "iu":
+        raise ValueError(
+            f"thresholds has dtype {thresholds.dtype} and shape {thresholds.shape}; integers of shape (L - 1, {m}) "
+            "are accepted"
+        )
+    if codes.shape != (len(thresholds) + 1,) or codes.dtype.kind not in "iu":
+        raise ValueError(f"codes={codes!r} must be {len(thresholds) + 1} integers, one more than thresholds")
+    if int(codes.min()) < 0 or int(codes.max()) >= layout.n_codes:
+        raise ValueError(f"codes={codes.tolist()} must lie in 0..{layout.n_codes - 1} for layout {layout.name!r}")
+    # An accumulator is above -2**31 and at most 2**31 - 1: clipped thresholds mean the same.
+    clipped = np.clip(thresholds, -(2**31), 2**31 - 1)
+    return np.ascontiguousarray(clipped, dtype=np.int32), codes.astype(np.int64)
 
 
 def _keys(rows: Any) -> npt.NDArray[np.uint64]:
@@ -320,33 +309,18 @@ def _keys(rows: Any) -> npt.NDArray[np.uint64]:
     return keys
 
 
-def _epilogue(codes: Codes, row_keys: npt.NDArray[np.uint64] | None) -> Any:
-    if isinstance(codes, CosineCodes):
-        key = None if codes.stream is None else codes.stream.key
-        factor = codes.multiplier & 0xFFFFFFFF
-        return _core.DenseEpilogue(
-            1, factor=factor, bias=codes.bias, pair=codes.pair, bits=codes.bits, key=key, row_keys=row_keys
-        )
-    thresholds = np.ascontiguousarray(codes.thresholds)
-    numbers = np.asarray(codes.codes).astype(np.int32)
-    deltas, first = np.diff(numbers), int(numbers[0])
-    if isinstance(codes, StepCodes):
-        return _core.DenseEpilogue(0, thresholds, deltas, first)
-    factor = codes.multiplier & 0xFFFFFFFF
-    return _core.DenseEpilogue(2, thresholds, deltas, first, factor, codes.bias, codes.pair)
-
-
-def _reference_codes(rows: Any, weights: Array, codes: Codes, row_keys: npt.NDArray[np.uint64] | None) -> Array:
+def _reference_codes(rows: Any, weights: Array, e: _Checked, row_keys: npt.NDArray[np.uint64] | None) -> Array:
     acc = encode_dense_reference.accumulators(rows, weights)
-    if isinstance(codes, StepCodes):
-        return encode_dense_reference.interval_codes(acc, codes.thresholds, codes.codes)
-    c = encode_dense_reference.cosines(acc, codes.multiplier, codes.bias, codes.pair)
-    if isinstance(codes, PeriodicCodes):
-        return encode_dense_reference.interval_codes(c, codes.thresholds, codes.codes)
+    if e.bias is None:
+        assert e.thresholds is not None, "without phases there are thresholds"
+        return encode_dense_reference.interval_codes(acc, e.thresholds, e.codes)
+    c = encode_dense_reference.cosines(acc, e.multiplier, e.bias, e.pair)
+    if e.thresholds is not None:
+        return encode_dense_reference.interval_codes(c, np.repeat(e.thresholds, 1 + e.pair, axis=1), e.codes)
     random: Array | int = 32768
-    if codes.stream is not None and row_keys is not None:
-        random = rounding_words(codes.stream.bits(row_keys, -(-c.shape[1] // 2)), c.shape[1])
-    return encode_dense_reference.rounded_cosines(c, codes.bits, random)
+    if e.stream is not None:
+        random = rounding_words(e.stream.bits(row_keys, -(-c.shape[1] // 2)), c.shape[1])
+    return encode_dense_reference.rounded_cosines(c, e.bits, random)
 
 
 def _insert(words: Words, layout: Layout, codes: Array, first_row: int) -> None:

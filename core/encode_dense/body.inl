@@ -1,16 +1,6 @@
 // Row-lane kernels, compiled once for each instruction set inside its anonymous namespace. `vector_lanes` int32 fill
 // one register; the 16 lanes of a row group are 16 / vector_lanes of them.
 
-using i16 = std::int16_t;
-using i32 = std::int32_t;
-using u32 = std::uint32_t;
-using i64 = std::int64_t;
-
-typedef i16 Short __attribute__((vector_size(32)));
-typedef i32 Long __attribute__((vector_size(64)));
-typedef i32 Int __attribute__((vector_size(4 * vector_lanes)));
-typedef u32 Word __attribute__((vector_size(4 * vector_lanes)));
-
 template <typename V, typename T>
 inline V load(const T* p) {
   return *reinterpret_cast<const V*>(p);
@@ -22,21 +12,28 @@ inline void store(T* p, V v) {
 
 // ---------------------------------------------------------------- sparse adds
 
+// The sum of 4 `fours` chosen rows in two chains, for the adder to overlap.
+template <int fours>
+inline Short add_chosen(const char* x, const std::uint16_t* entry) {
+  Short even = load<Short>(x + entry[0]), odd = load<Short>(x + entry[1]);
+#pragma GCC unroll 16
+  for (int e = 2; e < 4 * fours; e += 2) {
+    even += load<Short>(x + entry[e]);
+    odd += load<Short>(x + entry[e + 1]);
+  }
+  return even + odd;
+}
+
+// Partial sums of `batch` fours fit int16: batch * 4 * most <= 32767.
 template <int batch>
 inline Long add_fours(const char* x, const std::uint16_t* entry, i64 fours) {
   Long sum = {};
-  while (fours > 0) {
-    // Partial sums of `batch` fours fit int16: batch * 4 * most <= 32767.
-    const i64 here = fours < batch ? fours : batch;
-    Short part = {};
-    for (i64 f = 0; f < here; ++f, entry += 4) {
-      part += load<Short>(x + entry[0]);
-      part += load<Short>(x + entry[1]);
-      part += load<Short>(x + entry[2]);
-      part += load<Short>(x + entry[3]);
-    }
-    sum += __builtin_convertvector(part, Long);
-    fours -= here;
+  for (; fours >= batch; fours -= batch, entry += 4 * batch) sum += widened(add_chosen<batch>(x, entry));
+  if (batch > 1 && fours > 0) {
+    Short part = add_chosen<1>(x, entry);
+    if (fours > 1) part += add_chosen<1>(x, entry + 4);
+    if (fours > 2) part += add_chosen<1>(x, entry + 8);
+    sum += widened(part);
   }
   return sum;
 }
@@ -45,7 +42,7 @@ inline Long add_fours(const char* x, const std::uint16_t* entry, i64 fours) {
 template <>
 inline Long add_fours<0>(const char* x, const std::uint16_t* entry, i64 fours) {
   Long sum = {};
-  for (i64 e = 0; e < 4 * fours; ++e) sum += __builtin_convertvector(load<Short>(x + entry[e]), Long);
+  for (i64 e = 0; e < 4 * fours; ++e) sum += widened(load<Short>(x + entry[e]));
   return sum;
 }
 
@@ -102,7 +99,7 @@ void table_pass_as(const i16* tables, const std::uint8_t* index, i64 columns, bo
       Short part = load<Short>(tables + (g * entries + index[g]) * lanes);
 #pragma GCC unroll 8
       for (int e = g + 1; e < g + batch; ++e) part += load<Short>(tables + (e * entries + index[e]) * lanes);
-      sum += __builtin_convertvector(part, Long);
+      sum += widened(part);
     }
     store(acc, sum);
   }

@@ -9,6 +9,9 @@ namespace nanogram::dense {
 namespace {
 
 constexpr int vector_lanes = 16;
+#include "encode_dense/lanes.inl"
+// gcc 12 would widen halves and join them.
+inline Long widened(Short x) { return reinterpret_cast<Long>(_mm512_cvtepi16_epi32(reinterpret_cast<__m256i>(x))); }
 #include "encode_dense/cosine.inl"
 #include "encode_dense/body.inl"
 

@@ -66,8 +66,8 @@ CODES = ["step-1", "step-2", "step-3", "step-5", "trits", "periodic", "periodic-
 WEIGHTS = [
     ("few", "sparse", 12), ("none", "sparse", 12), ("trits", "sparse", 15), ("few", "sparse", 8),
     ("signs", "table", 12), ("trits", "table", 12), ("trits", "table", 8), ("signs", "table", 13), ("int8", "gemm8", 8),
-    ("signs", "gemm8", 5), ("int8", "gemm16", 12), ("int16", "gemm16", 14), ("int16", "auto", 10), ("trits", "auto", 15),
-    ("int8", "auto", 8), ("few", "auto", 13),
+    ("signs", "gemm8", 5), ("int8", "gemm16", 12), ("int16", "gemm16", 14), ("int16", "auto", 10),
+    ("trits", "auto", 15), ("int8", "auto", 8), ("few", "auto", 13),
 ]  # fmt: skip
 
 

@@ -129,6 +129,7 @@ def encode_hadamard(
     row_offset: int,
     isa: int,
 ) -> tuple[int, int]: ...
+
 # bindings/register_encode_dense.cpp
 class DenseWeights:
     def __init__(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,15 @@ import scipy.sparse as sp
 
 from . import encode_dense_layouts as layouts
 from . import encode_dense_reference, reference
-from ._isa import _core, active_isa
+from ._isa import active_isa
 from .encode import CosineEpilogue, Epilogue, StepEpilogue
 from .encode_reference import rounding_words
 from .layouts import ROWS_PER_TILE, Layout, get_layout, words_shape
+
+if TYPE_CHECKING:
+    from nanogram import _core
+else:  # None where there is no compiled core, and then not used
+    from ._isa import _core
 
 __all__ = ["IntegerWeights", "encode_dense"]
 

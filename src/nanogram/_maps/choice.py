@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from nanogram.projections import make_projection
+import numpy as np
+
+from nanogram.projections import Hadamard, make_projection
 from nanogram.projections.base import Drawn, Projection
 
 from .encoder import Encoder
-from .float_path import FloatPath
+from .epilogues import integer_form
+from .float_path import FloatPath, column_bias
+from .hadamard_path import HadamardPath
 from .recipe import Recipe
 from .scaling import Scaling
 
@@ -46,6 +51,16 @@ def resolve_projection(projection: Any, n_inputs: int, is_sparse: bool) -> Proje
     return make_projection(projection)
 
 
-def fit_path(recipe: Recipe, drawn: Drawn, scaling: Scaling, seed: int, sample: Any) -> Encoder:
-    """The integer path where the recipe has one, else the float path."""
-    return FloatPath.fit(recipe, drawn, scaling, seed, sample)
+def fit_path(recipe: Recipe, drawn: Drawn, scaling: Scaling, seed: int, sample: Callable[[], Any]) -> Encoder:
+    """The integer path where the recipe has one, else the float path.
+
+    Thresholds on projections and cosines in 1 to 16 bits over their full range are integer through Hadamard
+    projections. The rest is float.
+    """
+    path: Encoder | None = None
+    if integer_form(recipe) is not None:
+        bias = column_bias(recipe, drawn, scaling, seed)
+        known = np.zeros(recipe.n_projections) if bias is None else bias
+        if isinstance(drawn.law, Hadamard):
+            path = HadamardPath.fit(recipe, drawn, scaling, seed, known, sample())
+    return FloatPath.fit(recipe, drawn, scaling, seed, sample) if path is None else path

@@ -57,6 +57,11 @@ class Scaling:
         """Whether the means are anything but zero."""
         return bool(self.mean.any())
 
+    @property
+    def beyond(self) -> float:
+        """Share of other rows, or of other entries of a column, that exceed the largest of fit, were all alike."""
+        return 1 / (self.n_rows + 1)
+
     def moved(self, block: Any) -> Any:
         """Rows in double as they are projected: dense with the means off, or csr as they are.
 

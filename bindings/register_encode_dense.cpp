@@ -66,6 +66,10 @@ struct PyWeights {
   }
 };
 
+using WeightFields = std::tuple<int, int, int, int, std::int64_t, std::int64_t, Maybe<std::uint8_t>, Maybe<std::uint16_t>,
+                                Maybe<std::int64_t>, Maybe<std::int32_t>, Maybe<std::int8_t>, Maybe<std::int32_t>,
+                                Maybe<std::int16_t>>;
+
 // ops/encode_dense_reference.py says what these numbers mean.
 struct PyEpilogue {
   int kind;
@@ -104,6 +108,10 @@ struct PyEpilogue {
   }
 };
 
+using EpilogueFields =
+    std::tuple<int, std::optional<In<std::int32_t, 2>>, Maybe<std::int32_t>, std::int32_t, std::uint32_t,
+               Maybe<std::uint32_t>, bool, int, std::optional<std::array<std::uint32_t, 4>>, Maybe<std::uint64_t>>;
+
 using PyRows = std::optional<In<std::int16_t, 2>>;
 using Compressed = std::optional<std::tuple<In<std::int64_t, 1>, In<std::int32_t, 1>, In<std::int16_t, 1>>>;
 
@@ -126,9 +134,11 @@ dense::Rows checked_rows(const PyRows& rows, const Compressed& compressed, std::
   return {nullptr, s, indices.data(), values.data(), n, p};
 }
 
-void encode_dense(const PyRows& rows, const Compressed& compressed, const PyWeights& weights, const PyEpilogue& epilogue,
-                  const Out<std::uint32_t, 3>& words, int layout, std::int64_t first_row, int isa) {
+void encode_dense(const PyRows& rows, const Compressed& compressed, const WeightFields& weight_fields,
+                  const EpilogueFields& epilogue_fields, const Out<std::uint32_t, 3>& words, int layout, std::int64_t first_row, int isa) {
   const Isa level = checked_isa(isa);
+  const auto weights = std::make_from_tuple<PyWeights>(weight_fields);
+  const auto epilogue = std::make_from_tuple<PyEpilogue>(epilogue_fields);
   const dense::Weights w = weights.checked();
   const dense::Rows x = checked_rows(rows, compressed, w.p);
   const dense::Epilogue e = epilogue.checked(x.n, w.m);
@@ -146,30 +156,6 @@ void encode_dense(const PyRows& rows, const Compressed& compressed, const PyWeig
 
 void register_encode_dense(nb::module_& m) {
   using namespace nb::literals;
-  nb::class_<PyWeights>(m, "DenseWeights")
-      .def(
-          "__init__",
-          [](PyWeights* self, int path, int most, int base, int digits, std::int64_t columns, std::int64_t inputs,
-             Maybe<std::uint8_t> groups, Maybe<std::uint16_t> entries, Maybe<std::int64_t> starts,
-             Maybe<std::int32_t> order, Maybe<std::int8_t> tiles8, Maybe<std::int32_t> sums,
-             Maybe<std::int16_t> tiles16) {
-            new (self) PyWeights{path,   most,    base,   digits, columns, inputs, groups,
-                                 entries, starts, order, tiles8, sums,    tiles16};
-          },
-          "path"_a, "most"_a, "base"_a, "digits"_a, "n_columns"_a, "n_inputs"_a, "groups"_a.none() = nb::none(),
-          "entries"_a.none() = nb::none(), "starts"_a.none() = nb::none(), "order"_a.none() = nb::none(),
-          "tiles8"_a.none() = nb::none(), "sums"_a.none() = nb::none(), "tiles16"_a.none() = nb::none());
-  nb::class_<PyEpilogue>(m, "DenseEpilogue")
-      .def(
-          "__init__",
-          [](PyEpilogue* self, int kind, std::optional<In<std::int32_t, 2>> thresholds, Maybe<std::int32_t> deltas,
-             std::int32_t first, std::uint32_t factor, Maybe<std::uint32_t> bias, bool pair, int bits,
-             std::optional<std::array<std::uint32_t, 4>> key, Maybe<std::uint64_t> row_keys) {
-            new (self) PyEpilogue{kind, thresholds, deltas, first, factor, bias, pair, bits, key, row_keys};
-          },
-          "kind"_a, "thresholds"_a.none() = nb::none(), "deltas"_a.none() = nb::none(), "first"_a = 0, "factor"_a = 0,
-          "bias"_a.none() = nb::none(), "pair"_a = false, "bits"_a = 1, "key"_a.none() = nb::none(),
-          "row_keys"_a.none() = nb::none());
   m.def("encode_dense", &encode_dense, "rows"_a.noconvert().none(), "compressed"_a.none(), "weights"_a, "epilogue"_a,
         "words"_a.noconvert(), "layout"_a, "first_row"_a, "isa"_a);
 }

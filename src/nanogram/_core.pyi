@@ -131,44 +131,11 @@ def encode_hadamard(
 ) -> tuple[int, int]: ...
 
 # bindings/register_encode_dense.cpp
-class DenseWeights:
-    def __init__(
-        self,
-        path: int,
-        most: int,
-        base: int,
-        digits: int,
-        n_columns: int,
-        n_inputs: int,
-        groups: Array | None = None,
-        entries: Array | None = None,
-        starts: Array | None = None,
-        order: Array | None = None,
-        tiles8: Array | None = None,
-        sums: Array | None = None,
-        tiles16: Array | None = None,
-    ) -> None: ...
-
-class DenseEpilogue:
-    def __init__(
-        self,
-        kind: int,
-        thresholds: npt.NDArray[np.int32] | None = None,
-        deltas: npt.NDArray[np.int32] | None = None,
-        first: int = 0,
-        factor: int = 0,
-        bias: npt.NDArray[np.uint32] | None = None,
-        pair: bool = False,
-        bits: int = 1,
-        key: tuple[int, int, int, int] | None = None,
-        row_keys: npt.NDArray[np.uint64] | None = None,
-    ) -> None: ...
-
 def encode_dense(
     rows: npt.NDArray[np.int16] | None,
     compressed: tuple[Array, Array, Array] | None,
-    weights: DenseWeights,
-    epilogue: DenseEpilogue,
+    weights: tuple[Any, ...],
+    epilogue: tuple[Any, ...],
     words: Words,
     layout: int,
     first_row: int,

@@ -32,6 +32,8 @@ Array = npt.NDArray[Any]
 Words = npt.NDArray[np.uint32]
 
 PATHS: Final = ("sparse", "table", "gemm8", "gemm16")
+# The arrays of core/encode_dense/encode_dense.hpp; each path has some of them.
+_ARRAYS: Final = ("groups", "entries", "starts", "order", "tiles8", "sums", "tiles16")
 # Below this share of weights that are not zero, lists of them are faster than tables of four trits.
 _SPARSE_SHARE: Final = 0.3
 # Rows that the reference, or hashing, takes as an array at a time.
@@ -129,14 +131,15 @@ class IntegerWeights:
         # Only the widest level has dot products of bytes that do not saturate.
         return "gemm8" if isa == 2 and self._fits("gemm8") else "gemm16"
 
-    def prepared(self, isa: int) -> Any:
-        """The core's view of the weights, made once a path."""
+    def prepared(self, isa: int) -> tuple[Any, ...]:
+        """The weights as the core takes them, made once a path."""
         path = self.chosen_path(isa)
         if path not in self._made:
             self._made[path] = self._make(path)
-        return self._made[path]
+        made: tuple[Any, ...] = self._made[path]
+        return made
 
-    def _make(self, path: str) -> Any:
+    def _make(self, path: str) -> tuple[Any, ...]:
         w, (m, p) = self.weights, self.weights.shape
         arrays: dict[str, Array] = {}
         base = 3
@@ -149,10 +152,11 @@ class IntegerWeights:
             arrays["tiles8"], arrays["sums"] = layouts.gemm_tiles(w, 4, np.int8)
         else:
             arrays["tiles16"], _ = layouts.gemm_tiles(w, 2, np.int16)
-        return _core.DenseWeights(PATHS.index(path), self.most, base, layouts.TABLE_DIGITS[base], m, p, **arrays)
+        held = tuple(arrays.get(name) for name in _ARRAYS)
+        return PATHS.index(path), self.most, base, layouts.TABLE_DIGITS[base], m, p, *held
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the core's views, which are made again where they are needed."""
+        """Without what was prepared, which is made again where it is needed."""
         return {"weights": self.weights, "bits": self.bits, "path": self.path, "_made": {}}
 
 
@@ -247,14 +251,14 @@ class _Checked(NamedTuple):
     stream: Any
     pair: bool
 
-    def native(self, row_keys: npt.NDArray[np.uint64] | None) -> Any:
+    def native(self, row_keys: npt.NDArray[np.uint64] | None) -> tuple[Any, ...]:
         """The same for the core."""
         kind = 1 if self.thresholds is None else 0 if self.bias is None else 2
         deltas, first = np.diff(self.codes).astype(np.int32), int(self.codes[0])
         key = None if self.stream is None else self.stream.key
-        return _core.DenseEpilogue(
-            kind, self.thresholds, deltas, first, self.multiplier, self.bias, self.pair, self.bits, key, row_keys
-        )
+        return (
+            kind, self.thresholds, deltas, first, self.multiplier, self.bias, self.pair, self.bits, key, row_keys,
+        )  # fmt: skip
 
 
 def _checked_epilogue(epilogue: Epilogue, m: int, pair: bool) -> _Checked:

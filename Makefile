@@ -100,7 +100,7 @@ sanitize: $(VENV)/.stamp-core  ## op tests under AddressSanitizer and UndefinedB
 	echo "testing under the sanitizers"; \
 	LD_PRELOAD="$$preload" PYTHONPATH="$(CURDIR)/$(SAN)/package:$$packages" PYTHONMALLOC=malloc \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 HYPOTHESIS_PROFILE=ci NANOGRAM_SANITIZED=1 \
-	  "$$python" -m pytest -m "not slow" --timeout=1800 -p no:cacheprovider $(SANITIZED_TESTS) $(ARGS)
+	  "$$python" -m pytest --capture=sys -m "not slow" --timeout=1800 -p no:cacheprovider $(SANITIZED_TESTS) $(ARGS)
 
 # ---------------------------------------------------------------- environment
 

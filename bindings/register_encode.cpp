@@ -26,8 +26,14 @@ using Mu = std::optional<In<double, 1>>;
 
 template <typename T>
 EncodeRows checked_rows(const In<T, 2>& x, const Mu& mu, double inv_grid, int limit) {
-  const EncodeRows rows = {x.data(),  row_type<T>(), static_cast<int64_t>(x.shape(0)), static_cast<int64_t>(x.shape(1)),
-                           mu.has_value(), mu ? mu->data() : nullptr, inv_grid, limit};
+  const EncodeRows rows = {x.data(),
+                           row_type<T>(),
+                           static_cast<int64_t>(x.shape(0)),
+                           static_cast<int64_t>(x.shape(1)),
+                           mu.has_value(),
+                           mu ? mu->data() : nullptr,
+                           inv_grid,
+                           limit};
   if (mu && mu->shape(0) != x.shape(1)) throw std::invalid_argument("mu has a different length than x has columns");
   if (!mu && rows.type != RowType::i16) throw std::invalid_argument("x needs mu and a grid unless it is int16");
   if (limit < 1 || limit > 32767) throw std::invalid_argument("limit must be from 1 to 32767");
@@ -107,8 +113,8 @@ void define(nb::module_& m) {
             (rows.n + 15) / 16 > tiles - row_offset / 16)
           throw std::invalid_argument("the rows do not fit into words from row_offset, a multiple of 16, on");
         int64_t counts[2] = {0, 0};
-        const HadamardJob job = {rows,      signs.data(), n_blocks, rounds, size, n_columns, e,
-                                 words.data() + row_offset / 16 * columns * 16};
+        const HadamardJob job = {rows, signs.data(), n_blocks, rounds,
+                                 size, n_columns,    e,        words.data() + row_offset / 16 * columns * 16};
         run_released([&](Interrupt& interrupt) { encode_hadamard(level, job, counts, interrupt); });
         return std::pair<int64_t, int64_t>{counts[0], counts[1]};
       },

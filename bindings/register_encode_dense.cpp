@@ -36,7 +36,8 @@ struct PyWeights {
   Maybe<std::int16_t> tiles16;
 
   dense::Weights checked() const {
-    if (path < 0 || path > static_cast<int>(dense::Path::gemm16)) throw std::invalid_argument("path is not one of 0..3");
+    if (path < 0 || path > static_cast<int>(dense::Path::gemm16))
+      throw std::invalid_argument("path is not one of 0..3");
     if (m < 0 || p < 1 || most < 1 || most > 32767) throw std::invalid_argument("weights have impossible sizes");
     dense::Weights w{};
     w.path = static_cast<dense::Path>(path), w.m = m, w.p = p, w.most = most;
@@ -66,9 +67,9 @@ struct PyWeights {
   }
 };
 
-using WeightFields = std::tuple<int, int, int, int, std::int64_t, std::int64_t, Maybe<std::uint8_t>, Maybe<std::uint16_t>,
-                                Maybe<std::int64_t>, Maybe<std::int32_t>, Maybe<std::int8_t>, Maybe<std::int32_t>,
-                                Maybe<std::int16_t>>;
+using WeightFields =
+    std::tuple<int, int, int, int, std::int64_t, std::int64_t, Maybe<std::uint8_t>, Maybe<std::uint16_t>,
+               Maybe<std::int64_t>, Maybe<std::int32_t>, Maybe<std::int8_t>, Maybe<std::int32_t>, Maybe<std::int16_t>>;
 
 // ops/encode_dense_reference.py says what these numbers mean.
 struct PyEpilogue {
@@ -84,7 +85,8 @@ struct PyEpilogue {
   Maybe<std::uint64_t> row_keys;
 
   dense::Epilogue checked(std::int64_t n, std::int64_t m) const {
-    if (kind < 0 || kind > static_cast<int>(dense::Kind::periodic)) throw std::invalid_argument("kind is not one of 0..2");
+    if (kind < 0 || kind > static_cast<int>(dense::Kind::periodic))
+      throw std::invalid_argument("kind is not one of 0..2");
     dense::Epilogue e{};
     e.kind = static_cast<dense::Kind>(kind), e.first = first, e.factor = factor;
     e.pair = pair && e.kind != dense::Kind::step, e.bits = bits;
@@ -118,7 +120,8 @@ using Compressed = std::optional<std::tuple<In<std::int64_t, 1>, In<std::int32_t
 dense::Rows checked_rows(const PyRows& rows, const Compressed& compressed, std::int64_t p) {
   if (rows.has_value() == compressed.has_value()) throw std::invalid_argument("give rows or compressed rows, not both");
   if (rows) {
-    if (static_cast<std::int64_t>(rows->shape(1)) != p) throw std::invalid_argument("rows and weights differ in length");
+    if (static_cast<std::int64_t>(rows->shape(1)) != p)
+      throw std::invalid_argument("rows and weights differ in length");
     return {rows->data(), nullptr, nullptr, nullptr, static_cast<std::int64_t>(rows->shape(0)), p};
   }
   const auto& [starts, indices, values] = *compressed;
@@ -127,7 +130,8 @@ dense::Rows checked_rows(const PyRows& rows, const Compressed& compressed, std::
   const std::int64_t* s = starts.data();
   for (std::int64_t i = 0; i < n; ++i)
     if (s[i] > s[i + 1]) throw std::invalid_argument("starts of compressed rows must not fall");
-  if (s[0] < 0 || s[n] > static_cast<std::int64_t>(indices.shape(0)) || s[n] > static_cast<std::int64_t>(values.shape(0)))
+  if (s[0] < 0 || s[n] > static_cast<std::int64_t>(indices.shape(0)) ||
+      s[n] > static_cast<std::int64_t>(values.shape(0)))
     throw std::invalid_argument("starts of compressed rows leave the stored numbers");
   for (std::int64_t e = s[0]; e < s[n]; ++e)
     if (indices.data()[e] < 0 || indices.data()[e] >= p) throw std::invalid_argument("a column index leaves the row");
@@ -135,7 +139,8 @@ dense::Rows checked_rows(const PyRows& rows, const Compressed& compressed, std::
 }
 
 void encode_dense(const PyRows& rows, const Compressed& compressed, const WeightFields& weight_fields,
-                  const EpilogueFields& epilogue_fields, const Out<std::uint32_t, 3>& words, int layout, std::int64_t first_row, int isa) {
+                  const EpilogueFields& epilogue_fields, const Out<std::uint32_t, 3>& words, int layout,
+                  std::int64_t first_row, int isa) {
   const Isa level = checked_isa(isa);
   const auto weights = std::make_from_tuple<PyWeights>(weight_fields);
   const auto epilogue = std::make_from_tuple<PyEpilogue>(epilogue_fields);

@@ -2,7 +2,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from sklearn.base import clone
@@ -211,6 +211,8 @@ def test_sums_flatten_and_refuse_mixed_phases():
     k=st.floats(-6, 6) | st.sampled_from([0.0, -0.0, np.inf, -np.inf]),
     rho=st.floats(-0.99, 0.99) | st.sampled_from([-1.0, 0.0, 1.0]),
 )
+@example(h=0.0, k=5e-324, rho=0.5)
+@example(h=-5e-324, k=5e-324, rho=-0.5)
 @settings(max_examples=150, deadline=None)
 def test_orthant_probability(h, k, rho):
     found = float(orthant(h, k, rho))

@@ -4,9 +4,9 @@
 // all lanes; two of them exchange halves of their dwords and are words of 16 or 2 x 8 rows.
 
 struct Tiles {
-  u32* low;          // words of the first half of the lanes
-  u32* high;         // of the second half; null when there are no such rows
-  const u32* mask;   // per lane in the order low, high: all ones where there is a row
+  u32* low;         // words of the first half of the lanes
+  u32* high;        // of the second half; null when there are no such rows
+  const u32* mask;  // per lane in the order low, high: all ones where there is a row
 };
 
 struct EpilogueArguments {
@@ -83,7 +83,8 @@ void steps_half(const EpilogueArguments& a, i64 columns) {
   switch (a.plan->job.epilogue.n_thresholds) {
     case 1: return steps<half, 1>(a, words);
     case 2: return steps<half, 2>(a, words);
-    case 3: if constexpr (half <= 8) return steps<half, 3>(a, words);
+    case 3:
+      if constexpr (half <= 8) return steps<half, 3>(a, words);
   }
   steps_any<false>(a, columns);
 }
@@ -127,8 +128,7 @@ void cosines(const EpilogueArguments& a, i64 columns) {
     const i16* y = a.values + start * lanes;
     const i64 skip = (a.column + start) % 8;
     const i16* r = random + skip * lanes;
-    if constexpr (stochastic)
-      rounding_words(key, a.keys, a.column + start - skip, (skip + here + 7) / 8 * 8, random);
+    if constexpr (stochastic) rounding_words(key, a.keys, a.column + start - skip, (skip + here + 7) / 8 * 8, random);
     for (i64 done = 0; done < here; ++word) {
       Vec sums[2];
       for (int h = 0; h < 2; ++h) {
@@ -147,8 +147,7 @@ void cosines(const EpilogueArguments& a, i64 columns) {
             const Vec c = exclusive_or(s, unsign);
             Vec code = multiply_high_unsigned(c, scale);
             const Vec low = exclusive_or(multiply_low(c, scale), unsign);
-            code = add_where_greater(code, low,
-                                     stochastic ? exclusive_or(Vec::load(r), flip) : Vec::pair(0xFFFFFFFFu),
+            code = add_where_greater(code, low, stochastic ? exclusive_or(Vec::load(r), flip) : Vec::pair(0xFFFFFFFFu),
                                      Vec::pair(0x00010001u));
             sum = add(sum, shift_left(code, bits * j));
           }

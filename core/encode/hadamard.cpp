@@ -108,7 +108,8 @@ void plan_epilogue(HadamardPlan& plan) {
   const std::int64_t m = plan.job.m;
   const int n = e.n_thresholds, half = per_word_of[e.layout] / 2;
   plan.half = half;
-  const bool phased = e.kind != EpilogueKind::step, stepped = e.kind == EpilogueKind::step || e.kind == EpilogueKind::periodic;
+  const bool phased = e.kind != EpilogueKind::step,
+             stepped = e.kind == EpilogueKind::step || e.kind == EpilogueKind::periodic;
   const std::int64_t below = e.kind == EpilogueKind::periodic ? 32768 : 0;
   for (std::int64_t c = 0; c < m; ++c) {
     if (phased) plan.column_constants.push_back(pair_of(e.bias[c]));

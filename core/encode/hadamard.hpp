@@ -26,7 +26,8 @@ struct EncodeRows {
 
 enum class EpilogueKind : int { step, cosine, stochastic, periodic };
 
-// What happens to a transformed value. Codes: base + sum_i delta[i] [value > threshold[i][column]], or a rounded cosine.
+// What happens to a transformed value. Codes: base + sum_i delta[i] [value > threshold[i][column]], or a rounded
+// cosine.
 struct Epilogue {
   EpilogueKind kind;
   int layout;
@@ -61,9 +62,9 @@ void quantise_rows(Isa isa, const EncodeRows& rows, std::int16_t* out, std::int6
 // One pass over the values: a group of stages, or the same group of two rounds.
 struct HadamardOp {
   int bit, stages;
-  int source;   // 0: the input with its signs, 1: times `factor`, 2: times the table of round `table`
-  bool twice;   // then times the table of round `second` and the stages again
-  bool low;     // stays within a chunk
+  int source;  // 0: the input with its signs, 1: times `factor`, 2: times the table of round `table`
+  bool twice;  // then times the table of round `second` and the stages again
+  bool low;    // stays within a chunk
   int table, second;
   std::uint32_t factor;
 };
@@ -73,19 +74,19 @@ struct HadamardPlan {
   HadamardJob job;
   std::vector<HadamardOp> ops;
   int chunk_bits;
-  std::vector<int> first_round;                // stages of the first round's groups in order, and their bits
+  std::vector<int> first_round;  // stages of the first round's groups in order, and their bits
   std::vector<int> first_bits;
   int most_stages;
-  std::vector<std::uint8_t> negative;          // [block][size], signs of round 0
-  std::vector<std::uint32_t> tables;           // [block][rounds - 1][size], pairs
-  std::vector<std::uint32_t> column_constants; // [m][n_thresholds], or [m] biases, or both
-  std::vector<std::uint32_t> weights;          // [n_thresholds][half word's columns] pairs
-  std::vector<std::uint32_t> base;             // [columns of half a word + 1] pairs: base code in the first c columns
-  int half;                                    // columns of half a word
+  std::vector<std::uint8_t> negative;           // [block][size], signs of round 0
+  std::vector<std::uint32_t> tables;            // [block][rounds - 1][size], pairs
+  std::vector<std::uint32_t> column_constants;  // [m][n_thresholds], or [m] biases, or both
+  std::vector<std::uint32_t> weights;           // [n_thresholds][half word's columns] pairs
+  std::vector<std::uint32_t> base;              // [columns of half a word + 1] pairs: base code in the first c columns
+  int half;                                     // columns of half a word
 };
 
 struct EncodeKernels {
-  int lanes;  // rows of a group
+  int lanes;                                            // rows of a group
   std::int64_t (*workspace)(const HadamardPlan& plan);  // bytes
   // Encodes rows row .. row + n (n <= lanes, row a multiple of 16).
   void (*group)(const HadamardPlan& plan, std::int64_t row, int n, void* workspace, std::int64_t counts[2]);

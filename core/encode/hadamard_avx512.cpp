@@ -33,12 +33,8 @@ inline Vec add_where_greater(Vec sum, Vec a, Vec b, Vec addend) {
 }
 
 // Halves of the dwords of two vectors, the first one's low.
-inline Vec low_halves(Vec a, Vec b) {
-  return {_mm512_mask_blend_epi16(0xAAAAAAAAu, a.x, _mm512_slli_epi32(b.x, 16))};
-}
-inline Vec high_halves(Vec a, Vec b) {
-  return {_mm512_mask_blend_epi16(0xAAAAAAAAu, _mm512_srli_epi32(a.x, 16), b.x)};
-}
+inline Vec low_halves(Vec a, Vec b) { return {_mm512_mask_blend_epi16(0xAAAAAAAAu, a.x, _mm512_slli_epi32(b.x, 16))}; }
+inline Vec high_halves(Vec a, Vec b) { return {_mm512_mask_blend_epi16(0xAAAAAAAAu, _mm512_srli_epi32(a.x, 16), b.x)}; }
 inline void store_masked(std::uint32_t* p, Vec v, const std::uint32_t* mask) {
   _mm512_storeu_si512(p, _mm512_and_si512(v.x, _mm512_load_si512(mask)));
 }

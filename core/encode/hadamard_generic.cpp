@@ -33,17 +33,39 @@ inline Vec each(Vec a, Vec b, F f) {
 inline int saturated(int x) { return x > 32767 ? 32767 : x < -32768 ? -32768 : x; }
 inline unsigned word(int x) { return static_cast<std::uint16_t>(x); }
 
-inline Vec add(Vec a, Vec b) { return each(a, b, [](int x, int y) { return x + y; }); }
-inline Vec subtract(Vec a, Vec b) { return each(a, b, [](int x, int y) { return x - y; }); }
-inline Vec add_saturated(Vec a, Vec b) { return each(a, b, [](int x, int y) { return saturated(x + y); }); }
-inline Vec subtract_saturated(Vec a, Vec b) { return each(a, b, [](int x, int y) { return saturated(x - y); }); }
-inline Vec multiply_high_rounded(Vec a, Vec b) { return each(a, b, [](int x, int y) { return (x * y + 16384) >> 15; }); }
-inline Vec multiply_low(Vec a, Vec b) { return each(a, b, [](int x, int y) { return x * y; }); }
-inline Vec multiply_high_unsigned(Vec a, Vec b) { return each(a, b, [](int x, int y) { return word(x) * word(y) >> 16; }); }
-inline Vec maximum(Vec a, Vec b) { return each(a, b, [](int x, int y) { return x > y ? x : y; }); }
-inline Vec exclusive_or(Vec a, Vec b) { return each(a, b, [](int x, int y) { return x ^ y; }); }
-inline Vec absolute(Vec a) { return each(a, a, [](int x, int) { return x < 0 ? -x : x; }); }
-inline Vec shift_left(Vec a, int by) { return each(a, a, [by](int x, int) { return word(x) << by; }); }
+inline Vec add(Vec a, Vec b) {
+  return each(a, b, [](int x, int y) { return x + y; });
+}
+inline Vec subtract(Vec a, Vec b) {
+  return each(a, b, [](int x, int y) { return x - y; });
+}
+inline Vec add_saturated(Vec a, Vec b) {
+  return each(a, b, [](int x, int y) { return saturated(x + y); });
+}
+inline Vec subtract_saturated(Vec a, Vec b) {
+  return each(a, b, [](int x, int y) { return saturated(x - y); });
+}
+inline Vec multiply_high_rounded(Vec a, Vec b) {
+  return each(a, b, [](int x, int y) { return (x * y + 16384) >> 15; });
+}
+inline Vec multiply_low(Vec a, Vec b) {
+  return each(a, b, [](int x, int y) { return x * y; });
+}
+inline Vec multiply_high_unsigned(Vec a, Vec b) {
+  return each(a, b, [](int x, int y) { return word(x) * word(y) >> 16; });
+}
+inline Vec maximum(Vec a, Vec b) {
+  return each(a, b, [](int x, int y) { return x > y ? x : y; });
+}
+inline Vec exclusive_or(Vec a, Vec b) {
+  return each(a, b, [](int x, int y) { return x ^ y; });
+}
+inline Vec absolute(Vec a) {
+  return each(a, a, [](int x, int) { return x < 0 ? -x : x; });
+}
+inline Vec shift_left(Vec a, int by) {
+  return each(a, a, [by](int x, int) { return word(x) << by; });
+}
 
 inline Vec add_where_greater(Vec sum, Vec a, Vec b, Vec addend) {
   for (int i = 0; i < lanes; ++i) sum.x[i] = static_cast<std::int16_t>(sum.x[i] + (a.x[i] > b.x[i] ? addend.x[i] : 0));

@@ -21,9 +21,9 @@ inline Vec cosine(Vec phase) {
   return add_saturated(z, multiply_high_rounded(z, p));
 }
 
+#include "encode/epilogue.inl"
 #include "encode/rows.inl"
 #include "encode/transform.inl"
-#include "encode/epilogue.inl"
 
 // Values waiting for a whole word, and a chunk.
 constexpr i64 pending_columns = 32;
@@ -81,8 +81,7 @@ void encode_group(const HadamardPlan& plan, i64 row, int n, void* memory, i64 co
   __builtin_memset(rows + n * p, 0, static_cast<size_t>((lanes - n) * p) * 2);
   alignas(64) u64 keys[lanes] = {};
   if (job.epilogue.kind == EpilogueKind::stochastic) row_keys(rows, n, p, keys);
-  for (int i = 0; i < n; ++i)
-    counts[1] += guard_row(plan, rows + i * p, reinterpret_cast<u32*>(start + parts.guard));
+  for (int i = 0; i < n; ++i) counts[1] += guard_row(plan, rows + i * p, reinterpret_cast<u32*>(start + parts.guard));
   to_lanes(rows, p, size, input);
 
   alignas(64) u32 mask[lanes];

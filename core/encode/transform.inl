@@ -16,13 +16,13 @@ inline __attribute__((always_inline)) void butterflies(Vec* v) {
 }
 
 struct PassArguments {
-  const i16* from;        // values, or for the first pass the rows in lanes, the negated ones `flip` after them
+  const i16* from;  // values, or for the first pass the rows in lanes, the negated ones `flip` after them
   i64 flip;
-  const u8* negative;     // of the first pass
-  const u32* table;       // factors by column
+  const u8* negative;  // of the first pass
+  const u32* table;    // factors by column
   u32 factor;
-  const u32* second;      // factors between the two goes of a double pass
-  i16* to;                // where column `begin` goes
+  const u32* second;  // factors between the two goes of a double pass
+  i16* to;            // where column `begin` goes
   i64 begin, end;
   int bit;
 };

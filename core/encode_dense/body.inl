@@ -193,7 +193,8 @@ void finish_phases(const Finish& f) {
         } else {
           code = Word{} + static_cast<u32>(e.first);
           for (int i = 0; i < e.steps; ++i)
-            code += reinterpret_cast<Word>(reinterpret_cast<Int>(c) > e.thresholds[i * f.m + column]) & static_cast<u32>(e.deltas[i]);
+            code += reinterpret_cast<Word>(reinterpret_cast<Int>(c) > e.thresholds[i * f.m + column]) &
+                    static_cast<u32>(e.deltas[i]);
         }
         store(sums + h, load<Word>(sums + h) + code * factor);
       }

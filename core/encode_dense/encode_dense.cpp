@@ -11,12 +11,12 @@
 namespace nanogram::dense {
 namespace {
 
+using codes::ceil_div;
 using std::int16_t;
 using std::int32_t;
 using std::int64_t;
 using std::uint32_t;
 using std::uint8_t;
-using codes::ceil_div;
 
 // Bytes of lanes a task may hold, and row groups it takes at most: enough to reuse a chunk of weights in the cache.
 constexpr int64_t task_bytes = int64_t{2} << 20;
@@ -89,7 +89,8 @@ void load_lanes(const Rows& rows, int64_t first, const LaneForm& form, char* to)
     if (row < 0 || row >= rows.n) continue;
     if (form.byte_wide) {
       auto* x = reinterpret_cast<uint8_t*>(to) + 4 * l;
-      each_number(rows, row, [x](int64_t k, int16_t v) { x[k / 4 * 4 * lanes + k % 4] = static_cast<uint8_t>(v + 128); });
+      each_number(rows, row,
+                  [x](int64_t k, int16_t v) { x[k / 4 * 4 * lanes + k % 4] = static_cast<uint8_t>(v + 128); });
     } else if (form.depth == 2) {
       auto* x = reinterpret_cast<int16_t*>(to) + 2 * l;
       each_number(rows, row, [x](int64_t k, int16_t v) { x[k / 2 * 2 * lanes + k % 2] = v; });
@@ -131,8 +132,13 @@ struct Buffers {
 class Encoder {
  public:
   Encoder(Isa isa, const Rows& rows, const Weights& weights, const Epilogue& epilogue, const Target& target)
-      : kernels_(kernels_of(isa)), rows_(rows), w_(weights), e_(epilogue), target_(target),
-        places_(places_of(target.layout)), form_(lane_form(weights)) {
+      : kernels_(kernels_of(isa)),
+        rows_(rows),
+        w_(weights),
+        e_(epilogue),
+        target_(target),
+        places_(places_of(target.layout)),
+        form_(lane_form(weights)) {
     shift_ = target.first_row % lanes;
     groups_ = ceil_div(shift_ + rows.n, lanes);
     chunk_ = w_.path == Path::sparse ? sparse_chunk : w_.path == Path::table ? table_chunk : gemm_chunk;
@@ -144,7 +150,8 @@ class Encoder {
     each_groups_ = gemm_ ? std::clamp<int64_t>(ceil_div(groups_, 2 * threads) * 2, 2, fit) : 1;
     const int64_t row_tasks = ceil_div(groups_, each_groups_), chunks = ceil_div(w_.m, chunk_);
     // Few rows: the columns are shared out too.
-    const int64_t parts = std::clamp<int64_t>(row_tasks >= 4 * threads ? 1 : ceil_div(4 * threads, row_tasks), 1, chunks);
+    const int64_t parts =
+        std::clamp<int64_t>(row_tasks >= 4 * threads ? 1 : ceil_div(4 * threads, row_tasks), 1, chunks);
     part_columns_ = ceil_div(chunks, parts) * chunk_;
     parts_ = ceil_div(w_.m, part_columns_);
     tasks_ = row_tasks * parts_;
@@ -153,7 +160,8 @@ class Encoder {
   void run(Interrupt& interrupt) {
     const int64_t width = std::min(chunk_, w_.m), words = ceil_div(width << (e_.pair ? 1 : 0), places_.per_word);
     const int64_t acc_bytes = width * lanes * 4, table_bytes = w_.path == Path::table ? table_pass * 81 * lanes * 2 : 0;
-    const int64_t bytes = each_groups_ * (form_.bytes + 64) + 2 * (acc_bytes + 64) + table_bytes + words * lanes * 4 + 256;
+    const int64_t bytes =
+        each_groups_ * (form_.bytes + 64) + 2 * (acc_bytes + 64) + table_bytes + words * lanes * 4 + 256;
     const int threads = static_cast<int>(std::min<int64_t>(max_threads(), tasks_));
     std::vector<Scratch> memory;
     std::vector<Buffers> buffers(static_cast<size_t>(threads));
@@ -222,8 +230,8 @@ class Encoder {
         key_high[l] = static_cast<uint32_t>(e_.row_keys[first + l] >> 32);
       }
     const int64_t width = ceil_div(target_.columns, places_.per_word);
-    uint32_t* const at = target_.words + ((target_.first_row / lanes + group) * width +
-                                          (begin << pair) / places_.per_word) * lanes;
+    uint32_t* const at =
+        target_.words + ((target_.first_row / lanes + group) * width + (begin << pair) / places_.per_word) * lanes;
     kernels_.finish({&e_, &places_, w_.m, begin, end, b.acc[which], key_low, key_high, b.tiles});
     const int64_t words = ceil_div((end - begin) << pair, places_.per_word);
     if (whole) {

@@ -30,21 +30,21 @@ struct Weights {
   Path path;
   std::int64_t m;
   std::int64_t p;
-  int most;      // largest |x|
-  int base;      // table: 2 (signs) or 3 (trits)
-  int digits;    // table: weights an index holds
-  const std::uint8_t* groups;     // table: indices [pass][column][8]
-  const std::uint16_t* entries;   // sparse: byte offsets of lanes within a block of inputs
-  const std::int64_t* starts;     // sparse: [block][column in order][2], fours of + and - from this entry on
-  const std::int32_t* order;      // sparse: the column at each place of the order, chunk by chunk
-  const std::int8_t* tiles8;      // gemm8: [block of 12 columns][input / 4][12][4]
-  const std::int32_t* sums;       // gemm8: sum of each column's weights, padded to whole blocks
-  const std::int16_t* tiles16;    // gemm16: [block of 12 columns][input / 2][12][2]
+  int most;                      // largest |x|
+  int base;                      // table: 2 (signs) or 3 (trits)
+  int digits;                    // table: weights an index holds
+  const std::uint8_t* groups;    // table: indices [pass][column][8]
+  const std::uint16_t* entries;  // sparse: byte offsets of lanes within a block of inputs
+  const std::int64_t* starts;    // sparse: [block][column in order][2], fours of + and - from this entry on
+  const std::int32_t* order;     // sparse: the column at each place of the order, chunk by chunk
+  const std::int8_t* tiles8;     // gemm8: [block of 12 columns][input / 4][12][4]
+  const std::int32_t* sums;      // gemm8: sum of each column's weights, padded to whole blocks
+  const std::int16_t* tiles16;   // gemm16: [block of 12 columns][input / 2][12][2]
 };
 
-inline constexpr int table_pass = 8;            // indices of a column read at a time
-inline constexpr int sparse_inputs = 896;       // inputs of a block: their lanes fill 28 KB
-inline constexpr int sparse_chunk = 960;        // columns sorted together
+inline constexpr int table_pass = 8;       // indices of a column read at a time
+inline constexpr int sparse_inputs = 896;  // inputs of a block: their lanes fill 28 KB
+inline constexpr int sparse_chunk = 960;   // columns sorted together
 inline constexpr int gemm_columns = 12;
 
 enum class Kind : int { step, cosine, periodic };
@@ -52,17 +52,17 @@ enum class Kind : int { step, cosine, periodic };
 // How an accumulator (or its cosine) becomes a code; see encode_dense_reference.py.
 struct Epilogue {
   Kind kind;
-  int steps;                         // thresholds
-  const std::int32_t* thresholds;    // [steps][m], on the accumulator (step) or the cosine (periodic)
-  const std::int32_t* deltas;        // [steps]
-  std::int32_t first;                // code of the lowest interval
-  std::uint32_t factor;              // phase32 = acc * factor + bias
-  const std::uint32_t* bias;         // [m]
-  bool pair;                         // output columns 2 j and 2 j + 1: cosine and sine
+  int steps;                       // thresholds
+  const std::int32_t* thresholds;  // [steps][m], on the accumulator (step) or the cosine (periodic)
+  const std::int32_t* deltas;      // [steps]
+  std::int32_t first;              // code of the lowest interval
+  std::uint32_t factor;            // phase32 = acc * factor + bias
+  const std::uint32_t* bias;       // [m]
+  bool pair;                       // output columns 2 j and 2 j + 1: cosine and sine
   int bits;
   bool stochastic;
   std::uint32_t key[4];
-  const std::uint64_t* row_keys;     // [n]
+  const std::uint64_t* row_keys;  // [n]
 };
 
 struct Target {
@@ -91,9 +91,9 @@ struct Finish {
   std::int64_t begin;
   std::int64_t end;
   const std::int32_t* acc;
-  const std::uint32_t* key_low;   // row keys of the group's lanes
+  const std::uint32_t* key_low;  // row keys of the group's lanes
   const std::uint32_t* key_high;
-  std::uint32_t* tiles;           // [word][lanes], from the word of column `begin` on
+  std::uint32_t* tiles;  // [word][lanes], from the word of column `begin` on
 };
 
 struct Kernels {

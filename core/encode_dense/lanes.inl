@@ -9,4 +9,3 @@ typedef i16 Short __attribute__((vector_size(32)));
 typedef i32 Long __attribute__((vector_size(64)));
 typedef i32 Int __attribute__((vector_size(4 * vector_lanes)));
 typedef u32 Word __attribute__((vector_size(4 * vector_lanes)));
-

@@ -57,7 +57,8 @@ def checked_storage(storage: Any, shape: Shape, code: Code) -> Array:
             f"storage is {storage.dtype} of shape {storage.shape}; {shape[0]} x {shape[1]} codes of {code!r} "
             f"need {dtype} of shape {expected}"
         )
-    view = np.ascontiguousarray(storage).view(np.ndarray).view()
+    # A file whose header has an odd length maps to addresses between words: copied here once, not in every product.
+    view = np.require(storage, requirements=["C_CONTIGUOUS", "ALIGNED"]).view(np.ndarray).view()
     view.flags.writeable = False
     return view
 

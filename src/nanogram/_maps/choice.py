@@ -10,6 +10,7 @@ import numpy as np
 from nanogram.projections import Hadamard, make_projection
 from nanogram.projections.base import Drawn, Projection
 
+from .dense_path import DensePath
 from .encoder import Encoder
 from .epilogues import integer_form
 from .float_path import FloatPath, column_bias
@@ -54,8 +55,9 @@ def resolve_projection(projection: Any, n_inputs: int, is_sparse: bool) -> Proje
 def fit_path(recipe: Recipe, drawn: Drawn, scaling: Scaling, seed: int, sample: Callable[[], Any]) -> Encoder:
     """The integer path where the recipe has one, else the float path.
 
-    Thresholds on projections and cosines in 1 to 16 bits over their full range are integer through Hadamard
-    projections. The rest is float.
+    Thresholds on projections and cosines in 1 to 16 bits over their full range are integer: through Hadamard
+    projections, and through laws with a table W of up to 32 MB. The rest is float: other activations, other ranges,
+    float codes, circulant and Cauchy projections.
     """
     path: Encoder | None = None
     if integer_form(recipe) is not None:
@@ -63,4 +65,6 @@ def fit_path(recipe: Recipe, drawn: Drawn, scaling: Scaling, seed: int, sample: 
         known = np.zeros(recipe.n_projections) if bias is None else bias
         if isinstance(drawn.law, Hadamard):
             path = HadamardPath.fit(recipe, drawn, scaling, seed, known, sample())
+        elif drawn.kind == "dense" and drawn.entry_variance is not None:
+            path = DensePath.fit(recipe, drawn, scaling, seed, known, sample())
     return FloatPath.fit(recipe, drawn, scaling, seed, sample) if path is None else path

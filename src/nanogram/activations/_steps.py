@@ -218,8 +218,8 @@ def orthant(h: npt.ArrayLike, k: npt.ArrayLike, correlation: npt.ArrayLike) -> F
     0.333333333333
     """
     h, k, rho = np.broadcast_arrays(*(np.asarray(a, dtype=np.float64) for a in (h, k, correlation)))
-    # Owen's formula gives P(U < a, V < b).
-    a, b = 0.0 - h, 0.0 - k
+    # Owen's formula gives P(U < a, V < b). Subnormal numbers count as 0: their quotients are not to be trusted.
+    a, b = (np.where(np.abs(x) < np.finfo(np.float64).tiny, 0.0, -x) for x in (h, k))
     spread = np.sqrt((1 - rho) * (1 + rho))
     infinite = np.isinf(a) | np.isinf(b)
     a, b = np.where(infinite, 1.0, a), np.where(infinite, 1.0, b)

@@ -22,6 +22,11 @@ def _backend() -> ModuleType:
     return reference if active_isa() is None else native
 
 
+def _plain(array: Any, dtype: npt.DTypeLike | None = None) -> Array:
+    """C-contiguous and aligned: a memory map or a buffer may start anywhere, C++ may not read a word from there."""
+    return np.require(array, dtype=dtype, requirements=["C_CONTIGUOUS", "ALIGNED"])
+
+
 def _words(words: Array, layout: Layout, shape: Shape) -> Words:
     expected = words_shape(layout, *shape)
     if words.shape != expected or words.dtype != np.uint32:
@@ -29,7 +34,7 @@ def _words(words: Array, layout: Layout, shape: Shape) -> Words:
             f"words has shape {words.shape} and dtype {words.dtype}; "
             f"{shape[0]} x {shape[1]} codes in layout {layout.name!r} need uint32 of shape {expected}"
         )
-    return np.ascontiguousarray(words)
+    return _plain(words)
 
 
 def _codes(codes: Array) -> Array:
@@ -44,14 +49,14 @@ def _codes(codes: Array) -> Array:
         if codes.size and int(codes.max()) > 65535:
             raise ValueError(f"codes go up to {int(codes.max())}; at most 65535 can be stored")
         codes = codes.astype(np.uint16)
-    return np.ascontiguousarray(codes)
+    return _plain(codes)
 
 
 def _index(index: npt.ArrayLike, length: int, name: str) -> npt.NDArray[np.int64]:
     array = np.asarray(index)
     if array.ndim != 1 or array.dtype.kind not in "ui":
         raise ValueError(f"{name} must be a one-dimensional array of integers")
-    array = np.ascontiguousarray(array, dtype=np.int64)
+    array = _plain(array, np.int64)
     if array.size and (int(array.min()) < 0 or int(array.max()) >= length):
         raise IndexError(f"{name} must lie in 0..{length - 1}; found {int(array.min())}..{int(array.max())}")
     return array
@@ -123,11 +128,11 @@ def decode(
     index = None if rows is None else _index(rows, shape[0], "rows")
     values: dict[str, Array] = {}
     if levels is not None:
-        values["levels"] = np.ascontiguousarray(levels, dtype=np.float32)
+        values["levels"] = _plain(levels, np.float32)
         expected = layout.n_codes
     else:
-        values["scale"] = np.ascontiguousarray(scale, dtype=np.float64)
-        values["offset"] = np.ascontiguousarray(offset, dtype=np.float64)
+        values["scale"] = _plain(scale, np.float64)
+        values["offset"] = _plain(offset, np.float64)
         expected = shape[1]
     for name, array in values.items():
         if array.shape != (expected,):
@@ -205,7 +210,7 @@ def _right_hand_side(values: npt.ArrayLike, length: int) -> Array:
         raise ValueError(f"values must be real numbers, not {values.dtype}")
     if values.dtype != np.float32:
         values = values.astype(np.float64, copy=False)
-    return np.ascontiguousarray(values)
+    return _plain(values)
 
 
 def _product_arguments(
@@ -217,7 +222,7 @@ def _product_arguments(
         raise ValueError(f"zero2={zero2} is outside 0..{2 * (layout.n_codes - 1)} for layout {layout.name!r}")
     if table is None:
         return None
-    levels = np.ascontiguousarray(table, dtype=np.float64)
+    levels = _plain(table, np.float64)
     if layout.name != "u2" or levels.shape != (4,):
         raise ValueError(f"table needs 4 levels and layout 'u2', not shape {levels.shape} and {layout.name!r}")
     return levels

@@ -1,6 +1,8 @@
 // Row-lane kernels, compiled once for each instruction set inside its anonymous namespace. `vector_lanes` int32 fill
 // one register; the 16 lanes of a row group are 16 / vector_lanes of them.
 
+#include "encode_dense/cosine.inl"
+
 template <typename V, typename T>
 inline V load(const T* p) {
   return *reinterpret_cast<const V*>(p);

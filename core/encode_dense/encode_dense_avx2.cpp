@@ -12,7 +12,6 @@ constexpr int vector_lanes = 8;
 #include "encode_dense/lanes.inl"
 inline Long widened(Short x) { return __builtin_convertvector(x, Long); }
 #include "encode_dense/body.inl"
-#include "encode_dense/cosine.inl"
 #include "encode_dense/gemm_plain.inl"
 
 // 16 rows x `columns` accumulators in registers, half a block of columns at a time.

@@ -13,7 +13,6 @@ constexpr int vector_lanes = 16;
 // gcc 12 would widen halves and join them.
 inline Long widened(Short x) { return reinterpret_cast<Long>(_mm512_cvtepi16_epi32(reinterpret_cast<__m256i>(x))); }
 #include "encode_dense/body.inl"
-#include "encode_dense/cosine.inl"
 
 // One-line assembly: gcc 12 spills the register tile around the intrinsics.
 struct Bytes {

@@ -8,7 +8,6 @@ constexpr int vector_lanes = 4;
 #include "encode_dense/lanes.inl"
 inline Long widened(Short x) { return __builtin_convertvector(x, Long); }
 #include "encode_dense/body.inl"
-#include "encode_dense/cosine.inl"
 #include "encode_dense/gemm_plain.inl"
 
 void gemm16(const Weights& w, const i16* const* x, i64 begin, i64 end, i32* const* acc) {

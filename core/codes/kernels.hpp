@@ -49,7 +49,7 @@ extern const Kernels kernels_avx512;
 
 inline const Kernels& kernels(Isa isa) {
 #if NANOGRAM_X86
-  if (isa >= Isa::avx512) return kernels_avx512;
+  if (isa == Isa::avx512) return kernels_avx512;
   if (isa == Isa::avx2) return kernels_avx2;
 #endif
   (void)isa;

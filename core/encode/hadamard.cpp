@@ -18,7 +18,7 @@ constexpr int most_chunk_bits = 7;
 
 const EncodeKernels& kernels_of(Isa isa) {
 #if NANOGRAM_X86
-  if (isa >= Isa::avx512) return encode_avx512;
+  if (isa == Isa::avx512) return encode_avx512;
   if (isa == Isa::avx2) return encode_avx2;
 #endif
   (void)isa;

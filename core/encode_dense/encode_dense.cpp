@@ -26,7 +26,7 @@ constexpr int64_t gemm_chunk = 240;
 
 const Kernels& kernels_of(Isa isa) {
 #if NANOGRAM_X86
-  if (isa >= Isa::avx512) return kernels_avx512;
+  if (isa == Isa::avx512) return kernels_avx512;
   if (isa == Isa::avx2) return kernels_avx2;
 #endif
   (void)isa;

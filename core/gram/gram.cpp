@@ -33,7 +33,7 @@ i64 round_up(i64 a, i64 b) { return ceil_div(a, b) * b; }
 
 const Table& table_of(Isa isa) {
 #if NANOGRAM_X86
-  if (isa >= Isa::avx512) return table_avx512;
+  if (isa == Isa::avx512) return table_avx512;
   if (isa == Isa::avx2) return table_avx2;
 #endif
   static_cast<void>(isa);

@@ -48,7 +48,7 @@ double read_rate(double seconds, Interrupt& interrupt) {
 
 const LimitLoops& loops_of(Isa isa) {
 #if NANOGRAM_X86
-  if (isa >= Isa::avx512) return limit_loops_avx512;
+  if (isa == Isa::avx512) return limit_loops_avx512;
   if (isa == Isa::avx2) return limit_loops_avx2;
 #endif
   (void)isa;

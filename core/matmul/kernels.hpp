@@ -72,7 +72,7 @@ extern const MatmulKernels matmul_kernels_avx512;
 
 inline const MatmulKernels& matmul_kernels(Isa isa) {
 #if NANOGRAM_X86
-  if (isa >= Isa::avx512) return matmul_kernels_avx512;
+  if (isa == Isa::avx512) return matmul_kernels_avx512;
   if (isa == Isa::avx2) return matmul_kernels_avx2;
 #endif
   (void)isa;

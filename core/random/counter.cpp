@@ -12,7 +12,7 @@ constexpr int64_t grain = int64_t{1} << 16;
 
 const CounterKernels& kernels_of(Isa isa) {
 #if NANOGRAM_X86
-  if (isa >= Isa::avx512) return counter_avx512;
+  if (isa == Isa::avx512) return counter_avx512;
   if (isa == Isa::avx2) return counter_avx2;
 #endif
   (void)isa;

@@ -17,7 +17,7 @@ from nanogram.ops._isa import _core
 
 pytestmark = pytest.mark.skipif(not hasattr(_core, "gram"), reason="the compiled core is not built")
 
-INDEX = {"generic": 0, "avx2": 1, "avx512": 2, "amx": 3}
+INDEX = {"generic": 0, "avx2": 1, "avx512": 2}
 ISAS = [level for level in ops.available_isas() if level != "reference"]
 # "u2" below holds all four codes; "ternary" is the same layout with codes 0 to 2, which takes another path.
 KINDS = [*LAYOUTS, "ternary"]

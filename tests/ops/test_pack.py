@@ -14,7 +14,7 @@ from nanogram.ops._isa import _core
 pytestmark = pytest.mark.skipif(_core is None, reason="the compiled core is not built")
 
 ISAS = [level for level in ops.available_isas() if level != "reference"]
-INDEX = {"generic": 0, "avx2": 1, "avx512": 2, "amx": 3}
+INDEX = {"generic": 0, "avx2": 1, "avx512": 2}
 NAMES = list(LAYOUTS)
 # One below, at and above the 16 rows of a tile, the words of each layout and the 64-word stretches of the kernels.
 SHAPES = [

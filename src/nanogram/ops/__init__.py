@@ -1,7 +1,7 @@
 """Compute routines: stateless functions over arrays, dispatched to NumPy or to the compiled core.
 
 `reference` is the specification. The compiled core returns the same bits on every instruction set
-and with any number of threads. ``NANOGRAM_ISA`` (``reference``, ``generic``, ``avx2``, ``avx512``, ``amx``)
+and with any number of threads. ``NANOGRAM_ISA`` (``reference``, ``generic``, ``avx2``, ``avx512``)
 or `use_isa` chooses; by default the widest the machine has.
 """
 

@@ -17,7 +17,7 @@ else:
 __all__ = ["_core", "active_isa", "available_isas", "isa_name", "use_isa"]
 
 REFERENCE: Final = "reference"
-_LEVELS: Final = ("generic", "avx2", "avx512", "amx")
+_LEVELS: Final = ("generic", "avx2", "avx512")
 
 
 def available_isas() -> tuple[str, ...]:
@@ -49,7 +49,7 @@ _active = _from_environment()
 
 
 def isa_name() -> str:
-    """Name of the implementation in use: ``"reference"``, ``"generic"``, ``"avx2"``, ``"avx512"`` or ``"amx"``."""
+    """Name of the implementation in use: ``"reference"``, ``"generic"``, ``"avx2"`` or ``"avx512"``."""
     return _active
 
 

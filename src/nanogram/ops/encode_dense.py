@@ -128,8 +128,8 @@ class IntegerWeights:
             return "sparse" if self._share < _SPARSE_SHARE else "gemm16"
         if self._ternary:
             return "table"
-        # Only AVX-512 and what is above it have dot products of bytes that do not saturate.
-        return "gemm8" if isa >= 2 and self._fits("gemm8") else "gemm16"
+        # Only the widest level has dot products of bytes that do not saturate.
+        return "gemm8" if isa == 2 and self._fits("gemm8") else "gemm16"
 
     def prepared(self, isa: int) -> tuple[Any, ...]:
         """The weights as the core takes them, made once a path."""

@@ -1,0 +1,1 @@
+"""Linear models trained straight on codes; they see products, Gram matrices and rows, and never unpack the matrix."""

@@ -1,0 +1,190 @@
+"""`Design`: what solvers see of a matrix of features. Products, a Gram matrix, rows; never the storage.
+
+One subclass a kind of matrix: packed codes, dense arrays, sparse arrays. Codes that are encoded anew in each pass
+(`nanogram.streamed`) are another. Solvers ask for what they need and hold nothing but vectors.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from nanogram.code_matrix import CodeMatrix
+from nanogram.ops.reference import Precision
+
+__all__ = ["ArrayDesign", "CodesDesign", "Design", "as_design", "checked_weights", "read_features"]
+
+Array = npt.NDArray[Any]
+Float64 = npt.NDArray[np.float64]
+#: Makes, from the products ``Z[rows] @ V`` of the rows named, what ``Z[rows].T`` is to be multiplied by.
+Between = Callable[[slice, Float64], Float64]
+
+
+class Design(ABC):
+    """A matrix Z of n rows and m columns behind its products.
+
+    All products take and return float64, vectors of shape (m,) or (n,), or several side by side. ``precision`` is
+    that of packed codes (`CodeMatrix`); floats are multiplied in their own precision.
+    """
+
+    shape: tuple[int, int]
+    #: Whether a pass over the rows costs an encoding, so that solvers should save passes.
+    streamed: bool = False
+
+    @abstractmethod
+    def matvec(self, V: Float64, precision: Precision = "float32") -> Float64:
+        """``Z V``."""
+
+    @abstractmethod
+    def rmatvec(self, R: Float64, precision: Precision = "float32") -> Float64:
+        """``Z^T R``."""
+
+    def there_and_back(self, V: Float64, between: Between, precision: Precision = "float32") -> Float64:
+        """``Z^T between(Z V)`` in one pass over the rows: gradients and Hessian products.
+
+        ``between`` is called with slices of rows that make up all rows, in order, and with their products.
+        """
+        return self.rmatvec(between(slice(0, self.shape[0]), self.matvec(V, precision)), precision)
+
+    @abstractmethod
+    def gram(self, weights: Float64 | None = None) -> Float64:
+        """``Z^T diag(weights) Z``, (m, m)."""
+
+    @abstractmethod
+    def kernel(self) -> Float64:
+        """``Z Z^T``, (n, n)."""
+
+    @abstractmethod
+    def squared_row_norms(self) -> Float64:
+        """Sum of squares of each row, (n,)."""
+
+    @abstractmethod
+    def rows(self, index: Any) -> Design:
+        """The rows that an index array or slice picks, in that order."""
+
+    def column_sums(self, weights: Float64 | None = None) -> Float64:
+        """``Z^T weights``; plain sums without weights."""
+        return self.rmatvec(np.ones(self.shape[0]) if weights is None else weights)
+
+
+class CodesDesign(Design):
+    """Packed codes."""
+
+    def __init__(self, Z: CodeMatrix) -> None:
+        self.Z, self.shape = Z, Z.shape
+
+    def matvec(self, V: Float64, precision: Precision = "float32") -> Float64:
+        """``Z V``."""
+        return np.asarray(self.Z.matvec(np.asarray(V, dtype=np.float64), precision))
+
+    def rmatvec(self, R: Float64, precision: Precision = "float32") -> Float64:
+        """``Z^T R``."""
+        return np.asarray(self.Z.rmatvec(np.asarray(R, dtype=np.float64), precision))
+
+    def gram(self, weights: Float64 | None = None) -> Float64:
+        """``Z^T diag(weights) Z``; exact sums of integers without weights."""
+        return np.asarray(self.Z.gram(weights))
+
+    def kernel(self) -> Float64:
+        """``Z Z^T``, from exact sums of integers."""
+        return np.asarray(self.Z.kernel())
+
+    def squared_row_norms(self) -> Float64:
+        """Sum of squares of each row."""
+        return self.Z.squared_row_norms()
+
+    def rows(self, index: Any) -> CodesDesign:
+        """Rows, still packed."""
+        return CodesDesign(self.Z[index])
+
+    def column_sums(self, weights: Float64 | None = None) -> Float64:
+        """``Z^T weights``; plain sums are exact."""
+        return self.Z.column_sums() if weights is None else self.rmatvec(weights)
+
+
+class ArrayDesign(Design):
+    """A dense array or a csr array of float32 or float64."""
+
+    def __init__(self, X: Any) -> None:
+        self.X, self.shape = X, X.shape
+
+    def matvec(self, V: Float64, precision: Precision = "float32") -> Float64:
+        """``X V``."""
+        del precision
+        return np.asarray(self.X @ V, dtype=np.float64)
+
+    def rmatvec(self, R: Float64, precision: Precision = "float32") -> Float64:
+        """``X^T R``."""
+        del precision
+        return np.asarray(self.X.T @ R, dtype=np.float64)
+
+    def gram(self, weights: Float64 | None = None) -> Float64:
+        """``X^T diag(weights) X`` in double."""
+        X = self.X.astype(np.float64, copy=False)
+        if sp.issparse(X):
+            left = X if weights is None else X.multiply(weights[:, None]).tocsr()
+            return np.asarray((left.T @ X).toarray())
+        return np.asarray(X.T @ X if weights is None else (X * weights[:, None]).T @ X)
+
+    def kernel(self) -> Float64:
+        """``X X^T`` in double."""
+        X = self.X.astype(np.float64, copy=False)
+        product = X @ X.T
+        return np.asarray(product.toarray() if sp.issparse(product) else product)
+
+    def squared_row_norms(self) -> Float64:
+        """Sum of squares of each row."""
+        X = self.X
+        squares = X.multiply(X) if sp.issparse(X) else np.square(X, dtype=np.float64)
+        return np.asarray(squares.sum(axis=1), dtype=np.float64).ravel()
+
+    def rows(self, index: Any) -> ArrayDesign:
+        """Rows of the same kind."""
+        return ArrayDesign(self.X[index])
+
+
+def as_design(X: Any) -> Design:
+    """A `Design` from a `CodeMatrix`, an array or a sparse array that has been checked; a Design is returned as is."""
+    if isinstance(X, Design):
+        return X
+    if isinstance(X, CodeMatrix):
+        return CodesDesign(X)
+    return ArrayDesign(sp.csr_array(X) if sp.issparse(X) else X)
+
+
+def read_features(estimator: Any, X: Any, *, reset: bool) -> Design:
+    """The features of an estimator's fit (``reset``) or predict, checked as scikit-learn does; y is checked elsewhere.
+
+    A `CodeMatrix` (or a `Design`, streamed codes for one) has no NaN to look for and is never touched.
+    """
+    if isinstance(X, CodeMatrix | Design):
+        n, m = X.shape
+        if n == 0:
+            raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        if m == 0:
+            raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+        return as_design(X)
+    checked = validate_data(
+        estimator, X, reset=reset, accept_sparse="csr", dtype=[np.float64, np.float32], accept_large_sparse=False
+    )
+    return as_design(checked)
+
+
+def checked_weights(sample_weight: Any, n_rows: int) -> Float64 | None:
+    """Weights of rows as float64, None where all are equal to begin with; negative ones and a zero sum are refused."""
+    if sample_weight is None:
+        return None
+    weights = _check_sample_weight(sample_weight, np.empty((n_rows, 0)), dtype=np.float64)
+    if (weights < 0).any():
+        bad = int(np.flatnonzero(weights < 0)[0])
+        raise ValueError(f"sample_weight[{bad}] is {weights[bad]}; weights of at least 0 are accepted")
+    if not weights.any():
+        raise ValueError("sample_weight sums to zero: no row counts")
+    return np.asarray(weights)

@@ -109,6 +109,13 @@ def heldout_choice(law, tau, codes):
     return {m: least(m) for m in FEATURES}
 
 
+def library_default(law, tau):
+    """For each m, the code of `design_step_code` with kind 'auto' and rows of another draw, as `TernaryFeatures`."""
+    X = draw_rows(law, tau, seed=999)
+    names = {"monotone": "3 levels", "periodic": "3 levels periodic"}
+    return {m: names[theory.design_step_code("rbf", tau, 3, X=X, n_features=m).kind] for m in FEATURES}
+
+
 def stepped(values, function):
     """The step function by comparisons, which are quicker than a search for so few thresholds."""
     Z = np.full(values.shape, function.levels[0])
@@ -149,13 +156,19 @@ def main():
             everything = codes | {f"share {share}": partial[share] for share in sorted(set(chosen_share.values()))}
             choices = {n: codes[n] for n in ("3 levels", "3 levels periodic")}
             chosen_kind = heldout_choice(law, tau, choices)
+            shares = {f"share {share}": code for share, code in partial.items()}
+            chosen = heldout_choice(law, tau, shares | {"3 levels periodic": codes["3 levels periodic"]})
+            everything |= {name: shares[name] for name in chosen.values() if name in shares}
+            default = library_default(law, tau)
             runs = [measured(law, tau, seed, everything) for seed in SEEDS]
             for m in FEATURES:
                 table = {name: [run[name][m] for run in runs] for name in everything}
                 table["3 levels, share of d2 by heldout error"] = table[f"share {chosen_share[m]}"]
                 table["3 levels, kind by heldout error"] = table[chosen_kind[m]]
+                table["3 levels, auto (library)"] = table[default[m]]
+                table["3 levels, kind or share by heldout error"] = table[chosen[m]]
                 cells.append({
-                    "law": law, "tau": tau, "m": m, "share": chosen_share[m], "kind": chosen_kind[m],
+                    "law": law, "tau": tau, "m": m, "share": chosen_share[m], "kind": chosen_kind[m], "chosen": chosen[m],
                     "error": {k: float(np.mean(v)) for k, v in table.items() if not k.startswith("share")},
                     "deviation": {k: float(np.std(v, ddof=1)) for k, v in table.items() if not k.startswith("share")},
                 })  # fmt: skip

@@ -396,7 +396,7 @@ def test_mixed_codes_merge_by_column():
 
 
 def test_stacks_refuse_what_does_not_fit():
-    A, B = make("ternary", 20, 30), make("2 bits", 20, 30)
+    A, B = make("base 3", 20, 30), make("2 bits", 20, 30)
     with pytest.raises(ValueError, match=r"(?s)columns coded by StepCode.* and by UniformCode.* do not fit"):
         hstack([A, B])
     with pytest.raises(ValueError, match="decode differently"):

@@ -18,6 +18,7 @@ from nanogram.codes import StepCode, UniformCode
 X = np.random.default_rng(0).uniform(-1, 1, size=(100, 6))
 Y = X[:, 0] + 0.1 * np.random.default_rng(1).standard_normal(100)
 TWO_BITS = UniformCode(2, "nearest")
+TRITS = StepCode([-1, 0, 1], [-0.4, 0.4], "base3")
 
 
 class Encode(TransformerMixin, BaseEstimator):
@@ -100,10 +101,28 @@ def test_feature_union_and_column_transformer(Z):
     np.testing.assert_array_equal(mixed.toarray()[:, 6:], np.clip(np.round(X), 0, 3))
 
 
+def test_union_of_ternary_codes_of_different_levels():
+    parts = [StepCode([-1, 0, 1], [-0.4, 0.4]), StepCode([-0.3, 0, 0.3], [-0.1, 0.2]), TWO_BITS]
+    Z = make_union(*(Encode(code) for code in parts)).fit_transform(X)
+    D = np.hstack([CodeMatrix.from_values(X, code).toarray() for code in parts])
+    assert Z.bits == 2
+    np.testing.assert_allclose(Z.toarray(), D, atol=1e-7)
+    np.testing.assert_allclose(Z.gram(), D.T.astype(float) @ D, atol=1e-5)
+    np.testing.assert_allclose(Z.kernel(), D.astype(float) @ D.T, atol=1e-5)
+    R = np.random.default_rng(0).standard_normal((len(D), 3))
+    np.testing.assert_allclose(Z.T @ R, D.T @ R, atol=5e-5 * np.linalg.norm(R) * 5)
+    np.testing.assert_array_equal(make_union(Encode(TRITS), Encode(TRITS)).fit_transform(X).toarray()[:, :6], D[:, :6])
+
+
 @pytest.mark.parametrize(
     ("transformer", "error", "message"),
     [
-        (make_union(Encode(), Encode(StepCode([-1, 0, 1], [-0.4, 0.4]))), ValueError, "do not fit in one matrix"),
+        (make_union(Encode(), Encode(StepCode([-1, 0, 3], [-0.4, 0.4]))), ValueError, "do not fit in one matrix"),
+        (
+            make_union(Encode(TRITS), Encode(StepCode([-2, 0, 2], [-0.4, 0.4], "base3"))),
+            ValueError,
+            "equally spaced levels in the same number of bits",
+        ),
         (make_union(Encode(), "passthrough"), TypeError, r"hstack of codes and ndarray.*\.toarray\(\)"),
         (make_column_transformer((Encode(), [0]), remainder="passthrough"), TypeError, "hstack of codes and ndarray"),
         (make_union(Encode(), Sparse()), TypeError, r"call \.toarray\(\)"),

@@ -115,6 +115,42 @@ def test_other_parameters_out_of_range():
             features.fit(X).transform(X)
 
 
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (FeatureMap(gamma=None), r"gamma=None must be a positive, finite number, 'scale' or 'median'"),
+        (FeatureMap(center="no"), "center='no' is not accepted; True and False are"),
+        (FourierFeatures(pair=2), "pair=2 is not accepted; True and False are"),
+        (FourierFeatures(random_state="seven"), "random_state='seven' must be an integer"),
+        (FourierFeatures(random_state=np.random.default_rng(0)), r"random_state=Generator.* a RandomState or None"),
+        (TernaryFeatures(target=["rbf"]), r"target=\['rbf'\] must be an activation"),
+    ],
+)
+def test_errors_name_parameter_value_and_what_is_accepted(features, message):
+    with pytest.raises(ValueError, match=message):
+        features.set_params(n_components=8).fit(X)
+
+
+def test_user_functions_that_are_not_finite():
+    with pytest.raises(ValueError, match=r"function 'root' returned NaN or infinity; .* negative ones included"):
+        FeatureMap(activation=root, n_components=8).fit_transform(X)
+
+
+def root(t):
+    with np.errstate(invalid="ignore"):
+        return np.sqrt(t)
+
+
+def test_grids_that_reach_into_a_name_say_what_they_need():
+    with pytest.raises(ValueError, match=r"code__bits needs code to be an object .*code=4.*UniformCode\(bits=4\)"):
+        FeatureMap(code=4).set_params(code__bits=2)
+    with pytest.raises(ValueError, match="projection__sparsity needs projection to be an object"):
+        TernaryFeatures().set_params(projection__sparsity=0.5)
+    assert FeatureMap(code=4).set_params(code=UniformCode(4), code__bits=2).code.bits == 2
+    with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
+        FeatureMap().set_params(colour=1)
+
+
 def test_sparsity_too_high_for_so_few_columns():
     with pytest.warns(UserWarning, match="sparsity"):
         FeatureMap(projection=Ternary(0.9), n_components=8).fit(X)

@@ -6,6 +6,7 @@ target but 'laplacian' gamma means that scaling. The Laplacian exp(-gamma |x - y
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -105,7 +106,9 @@ def resolve_gamma(gamma: float | str, X: Any, target: str = "rbf", random_state:
     if isinstance(gamma, str):
         if gamma not in ("scale", "median"):
             raise ValueError(f"gamma={gamma!r} is not known; it is a positive number, 'scale' or 'median'")
-    elif isinstance(gamma, bool) or not (np.ndim(gamma) == 0 and np.isreal(gamma) and 0 < gamma < np.inf):
+    elif isinstance(gamma, bool) or not (
+        isinstance(gamma, numbers.Real | np.ndarray) and np.ndim(gamma) == 0 and np.isreal(gamma) and 0 < gamma < np.inf
+    ):
         raise ValueError(f"gamma={gamma!r} must be a positive, finite number, 'scale' or 'median'")
     else:
         return float(gamma)

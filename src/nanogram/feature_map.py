@@ -15,7 +15,7 @@ from ._maps.base import BaseMap
 from ._maps.designed import design_for_rows, target_of
 from ._maps.encoder import Encoder
 from ._maps.projected import fit_projected, refuse_undesigned_law
-from ._maps.recipe import Recipe, projections_for, with_range
+from ._maps.recipe import Recipe, checked_flag, projections_for, with_range
 from ._maps.report import MapReport
 from ._maps.scaling import Scaling
 from .activations import make_activation
@@ -122,7 +122,8 @@ class FeatureMap(BaseMap):
             applied = make_activation(design.activation)
             return Recipe(law, applied, design.to_code(code.storage), k, k, design=design)
 
-        recipe, scaling, encoder, report = fit_projected(source, self.projection, self.gamma, self.center, seed, maker)
+        center = checked_flag(self.center, "center")
+        recipe, scaling, encoder, report = fit_projected(source, self.projection, self.gamma, center, seed, maker)
         self.code_, self.design_ = encoder.code, recipe.design
         self.gamma_, self.tau_ = scaling.gamma, scaling.tau
         return encoder, report

@@ -14,7 +14,7 @@ from ._maps.base import BaseMap
 from ._maps.designed import design_for_rows
 from ._maps.encoder import Encoder
 from ._maps.projected import fit_projected, refuse_undesigned_law
-from ._maps.recipe import Recipe, checked_count, projections_for, with_range
+from ._maps.recipe import Recipe, checked_count, checked_flag, projections_for, with_range
 from ._maps.report import MapReport
 from ._maps.scaling import Scaling
 from .activations import make_activation
@@ -175,7 +175,7 @@ class FourierFeatures(BaseMap):
         self.salt = salt
 
     def _fit_rows(self, source: RowSource, seed: int) -> tuple[Encoder, MapReport]:
-        activation = make_activation("cos_sin" if self.pair else "cos_phase")
+        activation = make_activation("cos_sin" if checked_flag(self.pair, "pair") else "cos_phase")
         code = with_range(_code_of(self.bits, self.rounding), activation)
 
         def maker(law: Projection, _scaling: Scaling, _sample: Callable[[], Any]) -> Recipe:

@@ -15,7 +15,7 @@ from nanogram import theory
 from nanogram.activations import make_activation
 from nanogram.theory import step_search
 from nanogram.theory.kernel_error import centred, expected_kernel_error, kernel_error, without_ridge
-from nanogram.theory.step_moments import cell_probabilities, unscaled_feasibility
+from nanogram.theory.step_moments import cell_probabilities, hermite_pair, unscaled_feasibility
 
 TARGETS = ["identity", "relu", "leaky_relu", "abs", "step", "sign", "quadratic", "cos", "sin", "rbf", "erf", "gaussian"]
 SUMS = ["cos + relu", "abs + sign", "quadratic + relu"]
@@ -327,8 +327,6 @@ def test_rare_codes_warn_and_then_refuse():
 
 
 @pytest.mark.parametrize(("args", "kwargs", "message"), [
-    (("rbf", 0.0), {}, "tau=0.0 must be positive"),
-    (("rbf", np.nan), {}, "tau=nan must be positive"),
     (("rbf", 1.0, 5), {}, "levels=5 is not accepted; 2, 3 and 4"),
     (("rbf", 1.0, True), {}, "levels=True"),
     (("rbf", 1.0), {"kind": "best"}, "kind='best' is unknown; choose one of auto, monotone"),
@@ -348,3 +346,30 @@ def test_rare_codes_warn_and_then_refuse():
 def test_bad_input_is_named(args, kwargs, message):
     with pytest.raises(ValueError, match="^.*" + re.escape(message)):
         theory.design_step_code(*args, **kwargs)
+
+
+@pytest.mark.parametrize("levels", [2, 3, 4])
+@pytest.mark.parametrize("target", ["sin + abs", "cos + identity", "sin + gaussian", "rbf + relu", "step + erf"])
+@pytest.mark.parametrize("tau", [0.01, 0.3, 4.0, 20.0, 30.0, 100.0])
+def test_sums_have_codes_at_every_tau(target, levels, tau):
+    found = design(target, tau, levels)
+    assert found.kind != "periodic"
+    assert found.residual < 1e-6
+    assert found.hermite_gap >= -1e-9 * found.moments.d0
+
+
+@pytest.mark.parametrize("levels", [2, 3, 4])
+@pytest.mark.parametrize("ratio", [1e-9, 1e-6, 1e-4, 2.9e-3, 3.1e-3, 1e-2])
+def test_nearly_even_targets_lose_next_to_nothing(levels, ratio):
+    """Folded codes go over into even ones: the variance grows by a factor 1 + 2 (h1/h2)^2 + O(fourth powers)."""
+    even, code = (step_search.folded(h1, 1.0, levels) for h1 in (0.0, ratio))
+    h1, h2 = hermite_pair(code.thresholds, code.levels)
+    assert h1 == pytest.approx(ratio, rel=1e-6)
+    assert h2 == pytest.approx(1.0, rel=1e-12)
+    assert code.variance / even.variance == pytest.approx(1 + 2 * ratio**2, rel=1e-8)
+
+
+@pytest.mark.parametrize("tau", [0, -1.0, np.nan, np.inf, 1e6, "1", None, True])
+def test_tau_out_of_range_is_refused_by_name(tau):
+    with pytest.raises(ValueError, match=r"tau=.* must be a number above 0 and up to 500"):
+        design("rbf", tau)

@@ -39,8 +39,9 @@ def _checked(matrices: Iterable[Any], what: str) -> list[CodeMatrix]:
 def hstack(matrices: Iterable[CodeMatrix]) -> CodeMatrix:
     """Matrices side by side, what FeatureUnion and ColumnTransformer do with codes.
 
-    Codes that decode alike keep their code. Linear codes that use every code of one layout (uniform codes,
-    two levels) are merged into a `UniformCode` with a range by column. Other mixtures raise ValueError.
+    Codes that decode alike keep their code. Linear codes of as many stored bits (uniform codes, two levels, three
+    and more at equal distances) are merged into a `UniformCode` with a range by column. Other mixtures raise
+    ValueError.
 
     Examples
     --------
@@ -148,7 +149,8 @@ def _joint_code(matrices: Sequence[CodeMatrix]) -> Code:
             other = next(Y.code for Y in matrices if not first.compatible(Y.code))
             raise ValueError(
                 f"columns coded by {first!r} and by {other!r} do not fit in one matrix; "
-                f"only linear codes that use every code of one layout are merged, column by column"
+                f"equally spaced levels in the same number of bits are merged column by column, no other codes: "
+                f"choose such codes, give all parts the same code, or multiply part by part"
             )
     ends = [_ends(Z) for Z in matrices]
     roundings = {getattr(Z.code, "rounding", "nearest") for Z in matrices}
@@ -161,21 +163,21 @@ def _joint_code(matrices: Sequence[CodeMatrix]) -> Code:
 
 
 def _mergeable(first: Code, code: Code) -> bool:
-    return (
-        code.layout is not None
-        and code.layout == first.layout
-        and code.table is None
-        and code.n_levels == ops.get_layout(code.layout).n_codes
-    )
+    # Five trits to a byte have no uniform code that could take them.
+    return code.layout is not None and code.layout == first.layout and code.layout != "t5" and code.table is None
 
 
 def _ends(Z: CodeMatrix) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Lowest and highest value of each column; of a uniform code its own range, so that its steps stay as they are."""
+    """Values of the lowest and highest code of each column; a uniform code's own range, so that its steps stay.
+
+    Codes of fewer levels than their layout has room for leave the highest codes unused.
+    """
     code = Z.code
+    assert code.layout is not None, "floats are not merged"
     if isinstance(code, UniformCode):
         low, high = code.low, code.high
     else:
         low = code.offset - code.scale * (code.zero2 / 2)
-        high = code.offset + code.scale * (code.n_levels - 1 - code.zero2 / 2)
+        high = code.offset + code.scale * (ops.get_layout(code.layout).n_codes - 1 - code.zero2 / 2)
     m = Z.shape[1]
     return np.broadcast_to(np.asarray(low, np.float64), (m,)), np.broadcast_to(np.asarray(high, np.float64), (m,))

@@ -89,6 +89,25 @@ class BaseMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         for block in blocks:
             yield self.transform(block)
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of the parts by ``part__parameter`` (``code__bits``, ``projection__sparsity``).
+
+        Parameters
+        ----------
+        **params
+            A part reached into must be an object, as in ``code=UniformCode(bits=4)``, not a name.
+        """
+        for name in params:
+            part, nested, inner = name.partition("__")
+            held = params.get(part, getattr(self, part, None))
+            if nested and held is not None and not hasattr(held, "set_params"):
+                raise ValueError(
+                    f"{name} needs {part} to be an object that has a parameter {inner!r}; {part}={held!r} is none "
+                    f"(for example code=UniformCode(bits=4), projection=Ternary(sparsity=0.5))"
+                )
+        super().set_params(**params)
+        return self
+
     def _check_output(self) -> None:
         if self.output not in ("codes", "array"):
             raise ValueError(f"output={self.output!r} is not known; 'codes' (a CodeMatrix) and 'array' are accepted")

@@ -22,6 +22,7 @@ __all__ = [
     "Recipe",
     "best_range",
     "checked_count",
+    "checked_flag",
     "column_ranges",
     "needs_range",
     "outside_range",
@@ -81,6 +82,13 @@ def checked_count(count: Any, name: str = "n_components") -> int:
     if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
         raise ValueError(f"{name}={count!r} is not accepted; an integer of at least 1 is")
     return int(count)
+
+
+def checked_flag(value: Any, name: str) -> bool:
+    """A parameter that is true or false: other values, such as "no", would pass for true."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name}={value!r} is not accepted; True and False are")
+    return bool(value)
 
 
 def projections_for(n_components: Any, activation: Activation) -> int:

@@ -48,7 +48,13 @@ class UserActivation(Activation):
         return tuple(sorted({float(b) for b in (*self.kinks, *self.jumps)}))
 
     def _apply(self, t: Array, out: Array) -> None:
-        out[...] = self._evaluate(t)
+        values = self._evaluate(t)
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"function {self._label} returned NaN or infinity; it must be finite on all real numbers, "
+                "negative ones included"
+            )
+        out[...] = values
 
     def _evaluate(self, t: Array) -> Array:
         values = np.asarray(self.function(t))

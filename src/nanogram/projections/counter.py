@@ -60,6 +60,9 @@ def seed_from(random_state: Any) -> int:
     """
     if isinstance(random_state, int | np.integer):
         return checked_integer("random_state", random_state, 0, 1 << 64)
+    if not (random_state is None or random_state is np.random or isinstance(random_state, np.random.RandomState)):
+        # check_random_state names neither the parameter nor what it accepts.
+        raise ValueError(f"random_state={random_state!r} must be an integer from 0 to 2**64 - 1, a RandomState or None")
     return int(check_random_state(random_state).randint(0, 1 << 64, dtype=np.uint64))
 
 

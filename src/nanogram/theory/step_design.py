@@ -8,6 +8,7 @@ the noise of m features grows with it.
 
 from __future__ import annotations
 
+import numbers
 import warnings
 from functools import lru_cache
 from typing import Any, Literal, get_args
@@ -37,6 +38,10 @@ FIRING_LIMIT = 1e-8
 FOLD_RATIO = 0.5
 #: The zero kernel has error one: above this the size of the noise says nothing about the worth of a code.
 HOPELESS_ERROR = 0.8
+#: A Hermite coefficient smaller than this share of the other is lost in the rounding of the cells.
+LEAST_SHARE = 1e-10
+#: Beyond it exp(-tau) leaves the range of double.
+MOST_TAU = 500.0
 #: Rows on which 'auto' compares codes.
 COMPARED_ROWS = 192
 
@@ -117,6 +122,9 @@ def design_step_code(
     three monotone ones at v(-1, 0, 1), which storage likes; all others have mean zero under N(0, tau), which
     keeps the uncentred kernel free of a constant. ``mean`` is reported.
 
+    Where sqrt(d1) and sqrt(2 tau d2) are more than ten orders of magnitude apart (sin + abs at tau = 100), the
+    smaller one counts as 0, in ``target_moments`` too.
+
     Examples
     --------
     >>> from nanogram import theory
@@ -135,6 +143,7 @@ def design_step_code(
     tau = _checked_tau(tau)
     _check_choices(levels, kind)
     goal, moments = resolve_target(target, tau)
+    moments = _without_traces(moments, tau)
     weight = gaussian_weight(moments, tau)
     comparing = kind == "auto" and weight is not None and not (X is None and dimension is None)
     kinds = _candidates(moments, tau, levels, weight, comparing) if kind == "auto" else [kind]
@@ -206,9 +215,20 @@ def design_kernel_error(design: StepDesign, target: Target, X: Any, n_features: 
 
 
 def _checked_tau(tau: float) -> float:
-    if not (np.isfinite(tau) and tau > 0):
-        raise ValueError(f"tau={tau!r} must be positive and finite: the mean squared norm of the centred rows")
+    if isinstance(tau, bool) or not isinstance(tau, numbers.Real) or not 0 < tau <= MOST_TAU:
+        raise ValueError(
+            f"tau={tau!r} must be a number above 0 and up to {MOST_TAU:g}: the mean squared norm of the centred rows "
+            "(a smaller gamma makes it smaller; gamma='scale' makes it 1)"
+        )
     return float(tau)
+
+
+def _without_traces(moments: Moments, tau: float) -> Moments:
+    """A d1 or d2 too small to be reproduced beside the other counts as 0."""
+    h1, h2 = hermite(moments, tau)
+    if h1 < LEAST_SHARE * h2:
+        return moments._replace(d1=0.0)
+    return moments._replace(d2=0.0) if h2 < LEAST_SHARE * h1 else moments
 
 
 def _check_choices(levels: int, kind: str) -> None:

@@ -107,7 +107,10 @@ def resolve_target(target: Target, tau: float) -> tuple[Activation, Moments]:
     if isinstance(target, str | Activation) or callable(target):
         activation = make_activation(target)
         return activation, activation.moments(tau)
-    values = np.asarray(target, dtype=np.float64)
+    try:
+        values = np.asarray(target, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.empty(0)
     if values.shape != (3,) or not np.isfinite(values).all() or values[1:].min() < 0 or values[1:].max() == 0:
         raise ValueError(f"target={target!r} must be an activation or (d0, d1, d2) with d1, d2 >= 0, not both 0")
     d0, d1, d2 = (float(x) for x in values)

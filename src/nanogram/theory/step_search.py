@@ -31,6 +31,9 @@ from .step_moments import cell_probabilities, hermite_pair, normal_density
 
 __all__ = ["UnitCode", "folded", "free", "monotone", "sign_change_roots", "ternary", "threshold"]
 
+#: Below this h1 / h2 a folded code is the even one with its centre moved: the loss of variance is of order (h1 / h2)^2.
+NEARLY_EVEN = 3e-3
+
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
@@ -311,10 +314,28 @@ def monotone(h1: float, h2: float, n_levels: int) -> UnitCode:
     return shorter if longer is None else _least([longer, shorter])
 
 
+def _shifted(even: UnitCode, h1: float, h2: float) -> UnitCode:
+    """The even code folded about the centre c that gives (h1, h2), for small h1 / h2.
+
+    To first order in c every such code has ``h1 = -c h2``, whatever its levels: the search has nothing left to
+    choose, and its equations for the levels are singular.
+    """
+
+    def excess(centre: float) -> float:
+        own = hermite_pair(even.thresholds + centre, even.levels)
+        return float(own[0] * h2 - own[1] * h1)
+
+    vertex = -h1 / h2
+    centre = float(brentq(excess, 0.5 * vertex, 1.5 * vertex, xtol=1e-300, rtol=1e-14))
+    return _scaled(even.thresholds + centre, even.levels, even.codes, h1, h2)
+
+
 def folded(h1: float, h2: float, n_levels: int) -> UnitCode:
     """Step code of |z - c|: n_levels levels, 2 (n_levels - 1) thresholds; c = 0 when h1 = 0 (an even code)."""
     if n_levels == 2:
         return _band(h1, h2)
+    if 0 < h1 < NEARLY_EVEN * h2:
+        return _shifted(folded(0.0, h2, n_levels), h1, h2)
     target = np.array([h1, h2]) / np.hypot(h1, h2)
     if h1 == 0:
         shape: Shape = "even"

@@ -22,15 +22,23 @@ import time
 import warnings
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
-from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.callback import CallbackSupportMixin
+from sklearn.callback import with_callbacks as _with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 
 __all__ = ["CallbackSupportMixin", "Progress", "progress", "with_callbacks"]
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 #: Seconds between lines of ``verbose=1``.
 EVERY = 1.0
+
+
+def with_callbacks(method: Method) -> Method:
+    """Decorate a fit that enters `progress`: callbacks are torn down however it ends."""
+    decorated: Method = _with_callbacks(method)
+    return decorated
 
 
 class Progress:

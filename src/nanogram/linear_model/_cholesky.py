@@ -30,7 +30,7 @@ def cholesky_in_place(A: Array, panel: int = PANEL) -> Array:
     Parameters
     ----------
     A : array of shape (n, n)
-        C-contiguous, float32 or float64.
+        Contiguous in either order, float32 or float64.
     panel : int
         Columns factored at a time.
 
@@ -47,8 +47,8 @@ def cholesky_in_place(A: Array, panel: int = PANEL) -> Array:
     array([[2., 0.],
            [1., 2.]])
     """
-    if A.ndim != 2 or A.shape[0] != A.shape[1] or A.dtype not in (np.float32, np.float64) or not A.flags.c_contiguous:
-        raise ValueError(f"A {A.shape} of {A.dtype}: a square C-contiguous array of float32 or float64 is accepted")
+    if A.ndim != 2 or A.shape[0] != A.shape[1] or A.dtype not in (np.float32, np.float64) or not A.flags.forc:
+        raise ValueError(f"A {A.shape} of {A.dtype}: a square, contiguous array of float32 or float64 is accepted")
     n = len(A)
     potrf, trtrs = lapack.get_lapack_funcs(("potrf", "trtrs"), (A,))
     for j in range(0, n, panel):
@@ -78,7 +78,9 @@ def cholesky_in_place(A: Array, panel: int = PANEL) -> Array:
 
 def triangular_solve(L: Array, B: Array, *, transposed: bool = False) -> Array:
     """``L^-1 B``, or ``L^-T B``; only the lower triangle of L is read."""
-    # L.T is in the order LAPACK reads without a copy.
+    # Of an array in C order the transpose is what LAPACK reads without a copy.
+    if L.flags.f_contiguous:
+        return np.asarray(solve_triangular(L, B, lower=True, trans=1 if transposed else 0, check_finite=False))
     return np.asarray(solve_triangular(L.T, B, lower=False, trans=0 if transposed else 1, check_finite=False))
 
 

@@ -54,6 +54,9 @@ class Loss(ABC):
     (array([0.6931, 2.1269]), array([-0.5   ,  0.8808]))
     """
 
+    #: Whether the columns of f make up one loss a row; otherwise each column is a problem of its own.
+    coupled: bool = False
+
     @abstractmethod
     def value_and_gradient(self, y: Targets, raw: Float64) -> tuple[Float64, Float64]:
         """Losses, of the shape of ``raw`` (of rows, (n,), where columns belong together), and dl/df."""
@@ -98,6 +101,8 @@ class BinaryLogistic(Loss):
 
 class MultinomialLogistic(Loss):
     """``log sum_k e^{f_k} - f_y`` for class indices y; one value a row, the columns of f belong together."""
+
+    coupled = True
 
     def value_and_gradient(self, y: Targets, raw: Float64) -> tuple[Float64, Float64]:
         """See `Loss`; the gradient is ``p - e_y`` with p the softmax of the row."""

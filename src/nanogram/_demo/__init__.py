@@ -1,0 +1,1 @@
+"""Parts of the demonstration: the model, the measurements and the tables."""

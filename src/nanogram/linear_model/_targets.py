@@ -71,16 +71,23 @@ class Labels:
     classes : ndarray
         In order; for multilabel targets 0 to t - 1.
     targets : array of shape (n, t)
-        One column for two classes or one, else one a class.
+        One column for two classes, else one a class.
     index : array of shape (n,) or None
         Position of each row's class; None for multilabel targets.
+
+    Raises
+    ------
+    ValueError
+        For one class alone, or (``multilabel=False``) for multilabel targets.
     """
 
-    def __init__(self, estimator: Any, y: Any, n_rows: int) -> None:
+    def __init__(self, estimator: Any, y: Any, n_rows: int, *, multilabel: bool = True) -> None:
         _refuse_none(estimator, y)
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y")
         self.multilabel = kind.startswith("multilabel")
+        if self.multilabel and not multilabel:
+            raise ValueError(f"y is a {kind}; {type(estimator).__name__} accepts one column of labels")
         if self.multilabel:
             y = _check_y(y, multi_output=True, estimator=estimator)
             y = np.asarray(y.todense() if hasattr(y, "todense") else y)
@@ -92,10 +99,14 @@ class Labels:
                 raise ValueError("y holds several multiclass targets; one column of labels or a 0/1 matrix is accepted")
             y = _check_y(y, estimator=estimator)
             self.classes, self.index = np.unique(y, return_inverse=True)
+            if len(self.classes) < 2:
+                raise ValueError(
+                    f"{type(estimator).__name__} needs rows of at least two classes; y holds one class, "
+                    f"{self.classes[0]!r}, alone"
+                )
             if len(self.classes) > 2:
                 self.targets = np.where(self.index[:, None] == np.arange(len(self.classes)), 1.0, -1.0)
             else:
-                # One class alone is the negative one, as LabelBinarizer has it.
                 self.targets = np.where(self.index == 1, 1.0, -1.0)[:, None]
         check_consistent_length(np.empty((n_rows, 0)), y)
         self.y = y

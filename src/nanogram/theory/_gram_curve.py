@@ -2,7 +2,8 @@
 
 With H the eigenvalues lambda of Phi (weights w, so that sum w = n) and m features,
 
-    delta(z) = (1/m) tr Phi (Phi/(1 + delta) - z I)^-1      becomes      z(u) = u + (1/m) sum_k w_k lambda_k u/(u - lambda_k)
+    delta(z) = (1/m) tr Phi (Phi/(1 + delta) - z I)^-1    becomes
+    z(u) = u + (1/m) sum_k w_k lambda_k u/(u - lambda_k)
 
 whose inverse maps the upper half-plane into itself (-1/u is the Stieltjes transform of the companion matrix). From it:
 
@@ -54,7 +55,7 @@ def _blocks(count: int, atoms: Atoms) -> Iterator[slice]:
     yield from (slice(start, start + step) for start in range(0, count, step))
 
 
-def z_of_u(u: npt.NDArray[np.inexact[npt.NBitBase]] | Floats, atoms: Atoms) -> Complexes:
+def z_of_u(u: npt.NDArray[np.complex128] | Floats, atoms: Atoms) -> Complexes:
     """z(u), elementwise."""
     flat = np.ravel(np.asarray(u, dtype=np.complex128))
     out = np.empty_like(flat)
@@ -109,7 +110,7 @@ def height(a: Floats, atoms: Atoms) -> Floats:
 
 
 def bisect_rising(values: Floats, low: Floats, high: Floats, function: Callable[[Floats], Floats]) -> Floats:
-    """x in [low, high] with function(x) = values, for a function that rises; elementwise, to the last bits."""
+    """Root x in [low, high] of function(x) = values, for a function that rises; elementwise, to the last bits."""
     low, high = low.copy(), high.copy()
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -206,7 +207,7 @@ def _lowest(atoms: Atoms, left: Floats, right: Floats) -> Floats:
 
 
 def newton(z: Complexes, start: Complexes, atoms: Atoms, steps: int = 60) -> tuple[Complexes, npt.NDArray[np.bool_]]:
-    """u with z(u) = z by Newton's method from ``start``, and where it arrived in the closed upper half-plane."""
+    """Roots u of z(u) = z by Newton's method from ``start``, and where it arrived in the closed upper half-plane."""
     u = start.copy()
     product = atoms.weights * atoms.values / atoms.m
     square = product * atoms.values

@@ -78,5 +78,5 @@ def _on_curve(a: Floats, atoms: curve.Atoms) -> tuple[npt.NDArray[np.complex128]
 
 
 def integrate(panels: Panels, function: Callable[[Floats], Floats]) -> float:
-    """n times the integral of a function over the density."""
+    """The integral of a function over the density, n times."""
     return float(np.asarray(function(panels.x), dtype=np.float64) @ panels.mass)

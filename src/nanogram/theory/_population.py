@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
-__all__ = ["dense_symmetric", "population_eigenvalues"]
+__all__ = ["dense_symmetric", "population_eigenvalues", "positive_integer"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,6 +43,13 @@ def dense_symmetric(Phi: Any, name: str = "Phi") -> Floats:
     if np.abs(matrix - matrix.T).max() > 1e-6 * max(np.abs(matrix).max(), 1e-300):
         raise ValueError(f"{name} is not symmetric")
     return matrix
+
+
+def positive_integer(name: str, value: Any) -> int:
+    """A count: an integer, or a float that is one, of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value).is_integer() or value < 1:
+        raise ValueError(f"{name}={value!r} must be a positive integer")
+    return int(value)
 
 
 def population_eigenvalues(Phi: Any) -> Floats:

@@ -1,4 +1,4 @@
-"""Which activation shows the classes in these rows: mean- or covariance-oriented, with labels and without (SPECTRUM 3)."""
+"""Which activation shows the classes in these rows: mean- or covariance-oriented, with and without labels (SPECTRUM)."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def activation_profile(
     else:
         rows = checked_rows(_thinned(X, 16 * max_rows, rng))
     K = n_clusters if n_clusters is not None else 2 if names is None else len(np.unique(names))
-    if isinstance(K, bool) or K != int(K) or not 2 <= K <= len(rows) // 8:
+    if isinstance(K, bool) or int(K) != K or not 2 <= K <= len(rows) // 8:
         raise ValueError(f"n_clusters={K!r} must be an integer from 2 to {len(rows) // 8}, an eighth of the rows")
     if n_splits < 2 or max_rows < 16:
         raise ValueError(f"n_splits={n_splits} must be at least 2 and max_rows={max_rows} at least 16")
@@ -216,7 +216,8 @@ def _dominant(made: dict[str, Activation], measured: dict[str, Floats], tau: flo
     if max(values.mean() for values in best.values()) < 0.05:
         return "neither"
     if "mean" not in best or "covariance" not in best:
-        return {"mean": "means", "covariance": "covariances", "balanced": "both"}[max(best, key=lambda f: best[f].mean())]
+        winner = max(best, key=lambda f: best[f].mean())
+        return {"mean": "means", "covariance": "covariances", "balanced": "both"}[winner]
     apart = best["mean"] - best["covariance"]
     if abs(apart.mean()) <= 2 * apart.std(ddof=1) / np.sqrt(len(apart)):
         return "both"

@@ -1,4 +1,4 @@
-"""Risk of ridge regression on random features when rows, columns and features are of one order; double descent included.
+"""Risk of ridge regression on random features, rows, columns and features of one order; double descent included.
 
 For given rows, by deterministic equivalents over the draw of the features (Louart, Liao and Couillet 2018; Liao,
 Couillet and Mahoney 2020 for pairs of features of one projection).
@@ -6,6 +6,7 @@ Couillet and Mahoney 2020 for pairs of features of one projection).
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from nanogram.activations import CosSin as _CosSin
 from nanogram.activations import Sin as _Sin
 from nanogram.kernels import of_activation
 
-from ._population import dense_symmetric
+from ._population import dense_symmetric, positive_integer
 from .mixture_statistics import checked_rows
 
 __all__ = ["RidgeRisk", "kernel_ridge_risk", "ridge_risk"]
@@ -144,7 +145,7 @@ def _single_outputs(activation: Activation) -> list[Activation]:
     if isinstance(activation, Sum):
         return [part for term in activation.flat for part in _single_outputs(term)]
     if activation.n_outputs != 1:
-        raise ValueError(f"activation={activation!r} has {activation.n_outputs} outputs; give it as a sum of single ones")
+        raise ValueError(f"activation={activation!r} has {activation.n_outputs} outputs; give a sum of single ones")
     return [activation]
 
 
@@ -201,10 +202,11 @@ def kernel_ridge_risk(
     """
     kernels = [dense_symmetric(k, "K") for k in _listed(K)]
     n = len(kernels[0])
-    m = _positive_integer("n_features", n_features)
-    if not (np.isscalar(alpha) and np.isfinite(alpha) and alpha > 0):  # type: ignore[arg-type, operator]
+    m = positive_integer("n_features", n_features)
+    alpha, noise = _real_number("alpha", alpha), _real_number("noise", noise)
+    if not 0 < alpha < np.inf:
         raise ValueError(f"alpha={alpha!r} must be positive and finite")
-    if not (np.isscalar(noise) and np.isfinite(noise) and noise >= 0):  # type: ignore[arg-type, operator]
+    if not 0 <= noise < np.inf:
         raise ValueError(f"noise={noise!r} must be a variance: at least 0 and finite")
     if any(len(k) != n for k in kernels):
         raise ValueError(f"K has matrices of {[len(k) for k in kernels]} rows; they must have the same number")
@@ -256,7 +258,7 @@ class _Equivalent:
 
 
 def _fixed_point(kernels: Sequence[Floats], m: int, alpha: float) -> tuple[Floats, Floats]:
-    """delta and Q: for one kernel a scalar equation of its eigenvalues, else Newton's method."""
+    """The solution delta and Q: for one kernel a scalar equation of its eigenvalues, else Newton's method."""
     n = len(kernels[0])
     if len(kernels) == 1:
         values, vectors = np.linalg.eigh(kernels[0])
@@ -281,7 +283,7 @@ def _fixed_point(kernels: Sequence[Floats], m: int, alpha: float) -> tuple[Float
 
 
 def _effective_ridge(values: Floats, m: int, alpha: float) -> float:
-    """mu >= alpha with alpha = mu (1 - (1/m) sum_k lambda_k/(lambda_k + mu)): the right side rises once positive."""
+    """The mu of alpha = mu (1 - (1/m) sum_k lambda_k/(lambda_k + mu)), whose right side rises once positive."""
     low, high = alpha, alpha + float(values.sum()) / m
     for _ in range(_STEPS):
         middle = (low + high) / 2
@@ -317,7 +319,7 @@ def _cross(K: Any, n: int) -> Floats:
     return matrix
 
 
-def _positive_integer(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not np.isscalar(value) or value != int(value) or value < 1:  # type: ignore[call-overload, operator]
-        raise ValueError(f"{name}={value!r} must be a positive integer")
-    return int(value)  # type: ignore[call-overload]
+def _real_number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ValueError(f"{name}={value!r} must be a real number")
+    return float(value)

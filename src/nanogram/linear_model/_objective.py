@@ -4,7 +4,7 @@
 
 W and b are held as one array theta of shape (m + 1, k), b its last row, or (m, k) without an intercept. Columns of a
 loss that is not `coupled` are k problems that share their passes: "by problem" below means one number a column then,
-and a single number for a coupled loss.
+and a single number for a coupled loss. Work on rows beside the products is done in blocks that stay in the cache.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ import numpy.typing as npt
 from ._design import Design
 from .losses import Loss
 
-__all__ = ["Objective", "Point"]
+__all__ = ["Columns", "Objective", "Point"]
 
 Array = npt.NDArray[Any]
 Float64 = npt.NDArray[np.float64]
+#: Problems taken part in: indices of columns, or None for all of them.
+Columns = npt.NDArray[np.int64] | None
 #: Entries of raw predictions worked on at a time: small enough for temporaries to stay in the cache.
 BLOCK = 1 << 15
 
@@ -34,10 +36,22 @@ class Point(NamedTuple):
     raw: Float64
     #: F, by problem.
     value: Float64
-    #: dF/dtheta.
+    #: dF/dtheta; zeros where it is not finite.
     gradient: Float64
-    #: By problem: whether value and gradient are finite (where not, the gradient holds zeros).
+    #: By problem: whether value and gradient are finite.
     finite: npt.NDArray[np.bool_]
+
+    def take(self, columns: Columns) -> Point:
+        """The problems named."""
+        return self if columns is None else Point(*(part[..., columns] for part in self))
+
+    def put(self, columns: Columns, other: Point) -> Point:
+        """With the problems named as in another point; changes this one."""
+        if columns is None:
+            return other
+        for mine, theirs in zip(self, other, strict=True):
+            mine[..., columns] = theirs
+        return self
 
 
 class Objective:
@@ -59,6 +73,13 @@ class Objective:
         Factors of the squares.
     fit_intercept : bool
         Whether there is a b.
+
+    Attributes
+    ----------
+    precise : bool
+        Whether values and gradients come from products of full double precision; else from those of "float32".
+    n_products : int
+        Products with Z or its transpose so far: the cost of a fit.
     """
 
     def __init__(
@@ -77,6 +98,8 @@ class Objective:
         self.weights, self.fit_intercept = weights, fit_intercept
         self.penalty, self.intercept_penalty = penalty, intercept_penalty
         self.n, self.m = design.shape
+        self.precise = False
+        self.n_products = 0
 
     @property
     def size(self) -> int:
@@ -95,8 +118,10 @@ class Objective:
             result[self.m] = self.intercept_penalty * theta[self.m]
         return result
 
-    def evaluate(self, theta: Float64, columns: Array | None = None) -> Point:
-        """Value and gradient, in one pass; ``theta`` holds the given columns (all of them by default)."""
+    # ------------------------------------------------------------------ values and gradients
+
+    def evaluate(self, theta: Float64, columns: Columns = None) -> Point:
+        """Value and gradient, in one pass; ``theta`` holds the given columns."""
         raw = np.empty((self.n, theta.shape[1]))
         sums = _Sums(self, theta.shape[1])
 
@@ -106,24 +131,42 @@ class Objective:
             raw[rows] = product
             return sums.add(product, rows, columns)
 
-        back = self.design.there_and_back(theta[: self.m], between, "float32")
+        self.n_products += 2
+        W = np.ascontiguousarray(theta[: self.m])
+        if self.precise:
+            back = self.design.precise_rmatvec(between(slice(0, self.n), self.design.precise_matvec(W)))
+        else:
+            back = self.design.there_and_back(W, between, "float32")
         return self._point(theta, raw, back, sums)
 
-    def at(self, theta: Float64, raw: Float64, columns: Array | None = None) -> Point:
-        """The same where the raw predictions are known, in half a pass."""
+    def at(self, theta: Float64, raw: Float64, columns: Columns = None) -> Point:
+        """The same where the raw predictions are known, by one product."""
         sums = _Sums(self, theta.shape[1])
         residual = sums.add(raw.copy(), slice(0, self.n), columns)
-        return self._point(theta, raw, self.design.rmatvec(residual, "float32"), sums)
+        self.n_products += 1
+        rmatvec = self.design.precise_rmatvec if self.precise else self.design.rmatvec
+        return self._point(theta, raw, rmatvec(residual), sums)
+
+    def constant(self, intercept: Float64) -> Point:
+        """The point of zero coefficients and this intercept (0 without one), by one product."""
+        theta = np.zeros((self.size, self.k))
+        if self.fit_intercept:
+            theta[self.m] = intercept
+        raw = np.empty((self.n, self.k))
+        raw[:] = intercept if self.fit_intercept else 0.0
+        return self.at(theta, raw)
 
     def _point(self, theta: Float64, raw: Float64, back: Float64, sums: _Sums) -> Point:
-        penalty_gradient = self.penalised(theta)
-        value = sums.values + 0.5 * self.dot(theta, penalty_gradient)
-        penalty_gradient[: self.m] += back
+        gradient = self.penalised(theta)
+        value = sums.values + 0.5 * self.dot(theta, gradient)
+        gradient[: self.m] += back
         if self.fit_intercept:
-            penalty_gradient[self.m] += sums.gradients
-        return Point(theta, raw, value, penalty_gradient, np.isfinite(value) & sums.finite)
+            gradient[self.m] += sums.gradients
+        return Point(theta, raw, value, gradient, np.isfinite(value) & sums.finite)
 
-    def curvature(self, point: Point, columns: Array | None = None) -> Float64:
+    # ------------------------------------------------------------------ second derivatives
+
+    def curvature(self, point: Point, columns: Columns = None) -> Float64:
         """What `hessian_product` needs of a point: (n, k), weighted unless the loss is coupled."""
         result = np.empty_like(point.raw)
         for rows in self.blocks(slice(0, self.n), point.raw.shape[1]):
@@ -132,8 +175,8 @@ class Objective:
                 result[rows] *= self.weights[rows, None]
         return result
 
-    def hessian_product(self, curvature: Float64, V: Float64, columns: Array | None = None) -> Float64:
-        """The Hessian times V, in one pass at precision "fast"; V holds the given columns of the curvature's."""
+    def hessian_product(self, curvature: Float64, V: Float64) -> Float64:
+        """The Hessian times V, in one pass at precision "fast"; V has the columns of the curvature."""
         total = np.zeros(V.shape[1])
 
         def between(rows: slice, product: Float64) -> Float64:
@@ -141,47 +184,56 @@ class Objective:
                 part = product[block.start - rows.start : block.stop - rows.start]
                 if self.fit_intercept:
                     part += V[self.m]
-                part[:] = self.loss.hessian_product(_columns(curvature[block], columns), part)
+                part[:] = self.loss.hessian_product(curvature[block], part)
                 if self.weights is not None and self.loss.coupled:
                     part *= self.weights[block, None]
                 total[:] += part.sum(axis=0)
             return product
 
-        back = self.design.there_and_back(V[: self.m], between, "fast")
+        self.n_products += 2
+        back = self.design.there_and_back(np.ascontiguousarray(V[: self.m]), between, "fast")
         result = self.penalised(V)
         result[: self.m] += back
         if self.fit_intercept:
             result[self.m] += total
         return result
 
-    def slope(self, point: Point, change: Float64, step: Float64, t: Float64, columns: Array | None = None) -> Float64:
-        """dF/dt at ``theta + t step`` by problem; ``change`` holds ``Z step``. It costs no pass."""
+    def slope(self, point: Point, change: Float64, step: Float64, t: Float64, columns: Columns = None) -> Float64:
+        """dF/dt at ``theta + t step`` by problem; ``change`` holds the change of raw predictions. It costs no pass."""
         slopes = np.zeros(change.shape[1])
-        for rows in self.blocks(slice(0, self.n), change.shape[1]):
-            with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows in self.blocks(slice(0, self.n), change.shape[1]):
                 gradient = self.loss.gradient(self.targets(rows, columns), point.raw[rows] + t * change[rows])
                 if self.weights is not None:
                     gradient *= self.weights[rows, None]
                 slopes += np.einsum("ij,ij->j", gradient, change[rows])
-        along = self.penalised(step)
-        total = slopes.sum(keepdims=True) if self.loss.coupled else slopes
-        total = total + self.dot(point.theta, along) + t * self.dot(step, along)
+            along = self.penalised(step)
+            total = slopes.sum(keepdims=True) if self.loss.coupled else slopes
+            total = total + self.dot(point.theta, along) + t * self.dot(step, along)
         return np.where(np.isfinite(total), total, np.inf)
 
-    def targets(self, rows: slice, columns: Array | None) -> Array:
+    # ------------------------------------------------------------------ rows
+
+    def targets(self, rows: slice, columns: Columns) -> Array:
         """Targets of rows, and of columns where each has its own."""
-        part = self.y[rows]
-        return part if self.loss.coupled else _columns(part, columns)
+        part: Array = self.y[rows]
+        return part if self.loss.coupled or columns is None else part[:, columns]
+
+    def residual_norms(self, point: Point) -> Float64:
+        """Norm over rows of ``s_i dl/df`` by problem."""
+        squares = np.zeros(point.raw.shape[1])
+        for rows in self.blocks(slice(0, self.n), point.raw.shape[1]):
+            gradient = self.loss.gradient(self.targets(rows, None), point.raw[rows])
+            if self.weights is not None:
+                gradient *= self.weights[rows, None]
+            squares += np.einsum("ij,ij->j", gradient, gradient)
+        return np.sqrt(squares.sum(keepdims=True) if self.loss.coupled else squares)
 
     def blocks(self, rows: slice, k: int) -> Iterator[slice]:
         """The rows in blocks whose temporaries stay in the cache."""
         size = max(BLOCK // max(k, 1), 256)
         for start in range(rows.start, rows.stop, size):
             yield slice(start, min(start + size, rows.stop))
-
-
-def _columns(part: Array, columns: Array | None) -> Array:
-    return part if columns is None else part[:, columns]
 
 
 class _Sums:
@@ -193,22 +245,23 @@ class _Sums:
         self.gradients = np.zeros(k)
         self.finite = np.ones(self.values.shape, dtype=bool)
 
-    def add(self, raw: Float64, rows: slice, columns: Array | None) -> Float64:
+    def add(self, raw: Float64, rows: slice, columns: Columns) -> Float64:
         """Turn raw predictions of rows into weighted gradients, in place, and count them in."""
         objective = self.objective
         for block in objective.blocks(rows, raw.shape[1]):
             part = raw[block.start - rows.start : block.stop - rows.start]
             with np.errstate(over="ignore", invalid="ignore"):
                 value, gradient = objective.loss.value_and_gradient(objective.targets(block, columns), part)
-            if objective.weights is not None:
-                weights = objective.weights[block]
-                value = value * (weights if value.ndim == 1 else weights[:, None])
-                gradient *= weights[:, None]
-            if not np.isfinite(gradient).all():
+                if objective.weights is not None:
+                    weights = objective.weights[block]
+                    value = value * (weights if value.ndim == 1 else weights[:, None])
+                    gradient *= weights[:, None]
+                self.values += value.sum(axis=0)
+                sums = gradient.sum(axis=0)
+            if not np.isfinite(sums).all():
                 bad = ~np.isfinite(gradient).all(axis=0)
-                gradient[:, bad] = 0.0
+                gradient[:, bad] = sums[bad] = 0.0
                 self.finite &= not bad.any() if objective.loss.coupled else ~bad
-            self.values += value.sum(axis=0)
-            self.gradients += gradient.sum(axis=0)
+            self.gradients += sums
             part[:] = gradient
         return raw

@@ -27,92 +27,104 @@ from ._objective import Objective
 __all__ = ["SampledHessian"]
 
 Float64 = npt.NDArray[np.float64]
-#: Entries that the factors of all problems may have together: 32 MB.
-MOST_ENTRIES = 1 << 22
+#: Bytes that the factors of all problems may take together.
+MOST_BYTES = 32 << 20
 
 
 class SampledHessian:
-    """``M^-1`` for each column of theta, from the curvatures at a point.
+    """``M^-1`` for each column, from the curvatures at a point.
 
     Columns of a coupled loss are treated as problems of their own, with curvatures ``p (1 - p)``, and the mean over
-    columns is taken out on both sides.
+    columns is taken out on both sides: their Hessian is 0 there but for the penalty.
+
+    Parameters
+    ----------
+    objective : Objective
+    curvature : array of shape (n, k)
+        Of `Objective.curvature`.
+    norms : array of shape (n,)
+        Squared norms of rows.
     """
 
     def __init__(self, objective: Objective, curvature: Float64, norms: Float64) -> None:
-        self.objective = objective
+        self.coupled, self.intercept, self.m = objective.loss.coupled, objective.fit_intercept, objective.m
         k = curvature.shape[1]
-        if objective.loss.coupled:
+        if self.coupled:
             curvature = curvature * (1.0 - curvature)
             if objective.weights is not None:
                 curvature *= objective.weights[:, None]
         trace = np.einsum("ij,i->j", curvature, norms)
-        safe = np.where(trace > 0, trace, 1.0)
-        chance = inclusion(norms * (curvature / safe).sum(axis=1), sample_size(objective, k))
+        sizes = norms * (curvature / np.where(trace > 0, trace, 1.0)).sum(axis=1)
+        chance = inclusion(sizes, sample_size(objective, k))
         picked = systematic_sample(chance)
         self.design = objective.design.rows(picked)
         delta = curvature[picked] / chance[picked, None]
         r = len(picked)
         seen = np.einsum("ij,i->j", delta, norms[picked])
-        unseen = 0.0 if (chance >= 1.0).all() or r == 0 else 1.0
-        floor = 1e-12 * np.maximum(seen, 1e-300)
-        self.rho = np.maximum(objective.penalty + unseen * trace / max(r, 1), floor)
-        self.rho_b = np.maximum(objective.intercept_penalty, 1e-3 * self.rho / max(float(norms.mean()), 1e-300))
+        unseen = np.count_nonzero(sizes) > r
+        self.rho = objective.penalty + (trace / max(r, 1) if unseen else 0.0)
+        self.rho = np.maximum(self.rho, 1e-12 * np.maximum(seen, 1e-280))
+        # Of the intercept: small beside what it sees, yet of use where a penalty is all there is.
+        self.rho_b = np.maximum(objective.intercept_penalty, 1e-3 * self.rho / max(float(norms.mean()), 1e-280))
         self.primal = objective.m < r
-        self.factors: list[Any] = []
+        self.roots = np.sqrt(delta)
         if self.primal:
-            for j in range(k):
-                self.factors.append(self._primal_factor(delta[:, j], j))
-        else:
-            self.roots = np.sqrt(delta)
+            self.factors = [self._primal_factor(delta[:, j], j) for j in range(k)]
+        elif r:
             kernel = self.design.kernel()
-            for j in range(k):
-                matrix = kernel + self.rho[j] / self.rho_b[j] if objective.fit_intercept else kernel.copy()
-                matrix *= self.roots[:, j, None]
-                matrix *= self.roots[:, j]
-                matrix.flat[:: r + 1] += self.rho[j]
-                self.factors.append(cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False))
+            self.factors = [self._dual_factor(kernel if j == k - 1 else kernel.copy(), j) for j in range(k)]
 
     def _primal_factor(self, delta: Float64, j: int) -> Any:
-        objective, m = self.objective, self.objective.m
-        matrix = np.empty((objective.size, objective.size))
+        m, size = self.m, self.m + int(self.intercept)
+        matrix = np.empty((size, size))
         matrix[:m, :m] = self.design.gram(delta)
-        if objective.fit_intercept:
+        if self.intercept:
             matrix[m, :m] = matrix[:m, m] = self.design.rmatvec(delta)
             matrix[m, m] = delta.sum() + self.rho_b[j]
-        matrix.flat[: m * (objective.size + 1) : objective.size + 1] += self.rho[j]
+        matrix.flat[: m * (size + 1) : size + 1] += self.rho[j]
         return cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
 
-    def solve(self, V: Float64, columns: npt.NDArray[Any] | None = None) -> Float64:
-        """``M^-1 V``; V holds the given columns."""
-        index = range(V.shape[1]) if columns is None else columns
-        if self.objective.loss.coupled:
+    def _dual_factor(self, matrix: Float64, j: int) -> Any:
+        if self.intercept:
+            matrix += self.rho[j] / self.rho_b[j]
+        matrix *= self.roots[:, j, None]
+        matrix *= self.roots[:, j]
+        matrix.flat[:: len(matrix) + 1] += self.rho[j]
+        return cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
+
+    def solve(self, V: Float64) -> Float64:
+        """``M^-1 V``."""
+        if self.coupled:
             V = V - V.mean(axis=1, keepdims=True)
         if self.primal:
-            result = np.column_stack([cho_solve(self.factors[j], V[:, i]) for i, j in enumerate(index)])
+            result = np.column_stack([cho_solve(factor, V[:, j]) for j, factor in enumerate(self.factors)])
         else:
-            result = self._dual(V, np.asarray(index))
-        if self.objective.loss.coupled:
+            result = self._dual(V)
+        if self.coupled:
             result -= result.mean(axis=1, keepdims=True)
         return result
 
-    def _dual(self, V: Float64, index: npt.NDArray[Any]) -> Float64:
-        m, intercept = self.objective.m, self.objective.fit_intercept
-        rho, rho_b = self.rho[index], self.rho_b[index]
-        inner = self.design.matvec(V[:m])
-        if intercept:
-            inner += V[m] * (rho / rho_b)
-        for i, j in enumerate(index):
-            inner[:, i] = self.roots[:, j] * cho_solve(self.factors[j], self.roots[:, j] * inner[:, i])
+    def _dual(self, V: Float64) -> Float64:
+        m, rho, rho_b = self.m, self.rho, self.rho_b
         result = V / rho
+        if self.intercept:
+            result[m] = V[m] / rho_b
+        if not len(self.roots):
+            return result
+        inner = self.design.matvec(np.ascontiguousarray(V[:m]))
+        if self.intercept:
+            inner += V[m] * (rho / rho_b)
+        for j, factor in enumerate(self.factors):
+            inner[:, j] = self.roots[:, j] * cho_solve(factor, self.roots[:, j] * inner[:, j])
         result[:m] -= self.design.rmatvec(inner) / rho
-        if intercept:
-            result[m] = (V[m] - inner.sum(axis=0)) / rho_b
+        if self.intercept:
+            result[m] -= inner.sum(axis=0) / rho_b
         return result
 
 
 def sample_size(objective: Objective, k: int) -> int:
     """Rows of the sample: a factorisation should cost no more than some passes, and all factors must fit."""
-    most = int((MOST_ENTRIES / k) ** 0.5)
+    most = int((MOST_BYTES / 8 / k) ** 0.5)
     return min(objective.n, most, max(256, int((30.0 * objective.n * objective.m) ** (1 / 3))))
 
 

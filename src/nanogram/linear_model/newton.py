@@ -1,71 +1,92 @@
-"""Truncated Newton: steps by preconditioned conjugate gradients on Hessian products, a search along each step."""
+r"""Truncated Newton: steps by preconditioned conjugate gradients on Hessian products, a search along each.
+
+At theta with gradient g and Hessian H the step p solves ``H p = -g`` until ``|H p + g| <= eta |g|``, with
+``eta = min(0.3, sqrt(|g| / |g_0|))``, so that far away little is spent and near the end convergence is superlinear. A
+Hessian product is one pass over the features at precision "fast": its errors bend the direction a little and leave the
+solution where it is. That is up to the gradients, which are of precision "float32" or better. See
+`nanogram.linear_model._preconditioner` for the preconditioner and `nanogram.linear_model._search` for the search.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
-from ._objective import Objective, Point
+from ._objective import Columns, Objective, Point
 from ._preconditioner import SampledHessian
+from ._search import search
 
 __all__ = ["newton"]
 
 Float64 = npt.NDArray[np.float64]
+#: Most Hessian products of a step.
+MOST_PRODUCTS = 250
+#: A direction whose curvature is below this part of the steepest one's has none to speak of.
+FLAT = 1e-14
 
 
-def newton(objective, theta, *, tol, max_cg=500, debug=None):
-    norms = objective.design.squared_row_norms()
-    point = objective.evaluate(theta)
-    first = np.sqrt(objective.dot(point.gradient, point.gradient))
+def newton(objective: Objective, point: Point, reference: Float64, norms: Float64, tol: float) -> Iterator[Point]:
+    """Points of falling F, without end; problems whose gradient is below ``tol reference`` stay where they are.
+
+    Parameters
+    ----------
+    objective : Objective
+    point : Point
+        Where to start.
+    reference : array
+        By problem, the norm that gradients are compared with.
+    norms : array of shape (n,)
+        Squared norms of rows.
+    tol : float
+        See above.
+    """
     while True:
+        sizes = np.sqrt(objective.dot(point.gradient, point.gradient))
+        columns: Columns = None
+        if not objective.loss.coupled and (sizes <= tol * reference).any():
+            columns = np.flatnonzero(sizes > tol * reference)
+            if not len(columns):
+                columns = None
+        part, scale = point.take(columns), reference if columns is None else reference[columns]
+        curvature = objective.curvature(part, columns)
+        preconditioner = SampledHessian(objective, curvature, norms)
+        relative = np.sqrt(objective.dot(part.gradient, part.gradient)) / np.where(scale > 0, scale, 1.0)
+        step = truncated(objective, curvature, preconditioner, part.gradient, np.minimum(0.3, np.sqrt(relative)))
+        del preconditioner, curvature  # not needed in the search, which has arrays of its own
+        point = point.put(columns, search(objective, part, step, columns))
         yield point
-        size = np.sqrt(objective.dot(point.gradient, point.gradient))
-        curvature = objective.curvature(point)
-        M = SampledHessian(objective, curvature, norms) if debug is None or debug.get("pre", True) else None
-        forcing = np.minimum(0.3, np.sqrt(size / first))
-        step, n_cg = conjugate_gradients(objective, curvature, M, point.gradient, forcing * size, max_cg)
-        if debug is not None: debug.setdefault("cg", []).append(n_cg)
-        point = search(objective, point, step)
 
 
-def conjugate_gradients(objective, curvature, M, gradient, target, max_iter):
+def truncated(
+    objective: Objective, curvature: Float64, preconditioner: SampledHessian, gradient: Float64, eta: Float64
+) -> Float64:
+    """The p of ``H p = -g`` to a residual of eta, by problem, all problems in each pass.
+
+    Polak and Ribiere's form: it bears Hessian products with rounding errors.
+    """
     x = np.zeros_like(gradient)
     r = -gradient
-    z = M.solve(r) if M is not None else r
-    d = z.copy()
-    rz = objective.dot(r, z)
-    n = 0
-    while n < max_iter and (np.sqrt(objective.dot(r, r)) > target).any():
+    target = eta * np.sqrt(objective.dot(r, r))
+    z = preconditioner.solve(r)
+    d, steepest = z, np.zeros_like(target)
+    for _ in range(MOST_PRODUCTS):
         Hd = objective.hessian_product(curvature, d)
-        a = rz / objective.dot(d, Hd)
+        curved, squares = objective.dot(d, Hd), objective.dot(d, d)
+        steepest = np.maximum(steepest, curved / np.where(squares > 0, squares, 1.0))
+        going = (np.sqrt(objective.dot(r, r)) > target) & (curved > FLAT * steepest * squares)
+        if not going.any():
+            break
+        a = np.where(going, objective.dot(r, d) / np.where(going, curved, 1.0), 0.0)
         x += a * d
-        r_old = r
+        before = objective.dot(r, z)
         r = r - a * Hd
-        z = M.solve(r) if M is not None else r
-        new = objective.dot(r, z)
-        beta = (new - objective.dot(r_old, z)) / rz
-        d = z + np.maximum(beta, 0) * d
-        rz = new
-        n += 1
-    return x, n
-
-
-def search(objective, point, step):
-    trial = objective.evaluate(point.theta + step)
-    s0 = objective.dot(point.gradient, step)
-    s1 = np.where(trial.finite, objective.dot(trial.gradient, step), np.inf)
-    if (s1 <= 0.5 * np.abs(s0)).all():
-        return trial
-    print("   rejected", s0, s1)
-    change = trial.raw - point.raw
-    lo, hi = np.zeros_like(s0), np.ones_like(s0)
-    t = 0.5 * hi
-    for _ in range(30):
-        s = objective.slope(point, change, step, t)
-        if (np.abs(s) <= 0.3 * np.abs(s0)).all(): break
-        lo = np.where(s < 0, t, lo); hi = np.where(s > 0, t, hi)
-        t = 0.5 * (lo + hi)
-    return objective.at(point.theta + t * step, point.raw + t * change)
+        if (np.sqrt(objective.dot(r, r)) <= target).all():
+            break
+        old, z = z, preconditioner.solve(r)
+        beta = (objective.dot(r, z) - objective.dot(r, old)) / np.where(before != 0, before, 1.0)
+        d = z + np.maximum(beta, 0.0) * d
+    # Nothing but flat directions: the preconditioned gradient descends, how far is the search's affair.
+    still = objective.dot(x, x) == 0.0
+    return np.where(still, -preconditioner.solve(gradient), x) if still.any() else x

@@ -13,6 +13,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
+    "matplotlib.sphinxext.plot_directive",
 ]
 templates_path = ["_templates"]
 exclude_patterns = ["_build"]
@@ -22,6 +23,9 @@ nitpicky = False
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's Parameters sections say the types, with their meaning
 numpydoc_show_class_members = False
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_formats = ["svg"]
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
 

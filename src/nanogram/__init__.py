@@ -6,6 +6,7 @@ FourierFeatures     random Fourier features, float or 1 to 16 bits
 ArcCosineFeatures   the arc-cosine kernels of order 0 and 1
 NystroemFeatures    any kernel through landmarks, float or quantised
 CodeMatrix          packed codes and their products
+CodeRidge           ridge regression on codes; CodeRidgeCV, CodeRidgeClassifier
 hstack, vstack      code matrices side by side, one under the other
 codes               values to small integers and back
 ops                 the compute routines, and which instruction set runs them
@@ -17,12 +18,16 @@ from . import codes, ops
 from ._version import __version__
 from .code_matrix import CodeMatrix, hstack, vstack
 from .feature_map import FeatureMap
+from .linear_model import CodeRidge, CodeRidgeClassifier, CodeRidgeCV
 from .nystroem import NystroemFeatures
 from .presets import ArcCosineFeatures, FourierFeatures, TernaryFeatures
 
 __all__ = [
     "ArcCosineFeatures",
     "CodeMatrix",
+    "CodeRidge",
+    "CodeRidgeCV",
+    "CodeRidgeClassifier",
     "FeatureMap",
     "FourierFeatures",
     "NystroemFeatures",

@@ -269,11 +269,11 @@ class StreamedCodes(Design):
         assert out is not None, "there are rows"
         return out
 
-    def gram(self, weights: Float64 | None = None) -> Float64:
+    def gram(self, weights: Float64 | None = None, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
         """``Z^T diag(weights) Z``: one pass; holds two (m, m) arrays while it adds."""
-        out: Float64 | None = None
+        out: npt.NDArray[Any] | None = None
         for rows, Z in self._passes(max(self.block_bytes, min(GRAM_BYTES, 4 * self.block_bytes))):
-            part = Z.gram(None if weights is None else weights[rows])
+            part = Z.gram(None if weights is None else weights[rows], dtype)
             if out is None:
                 out = part
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,15 @@ from nanogram.ops.reference import Precision
 
 from ._least_squares import Primal
 
-__all__ = ["Nystroem", "Solution", "conjugate_gradients", "default_rank", "normal_product", "nystroem"]
+__all__ = [
+    "Nystroem",
+    "Solution",
+    "conjugate_gradients",
+    "default_rank",
+    "normal_product",
+    "nystroem",
+    "precise_product",
+]
 
 Float64 = npt.NDArray[np.float64]
 #: Bytes of the vectors that a preconditioner may hold.
@@ -37,7 +45,14 @@ def normal_product(problem: Primal, V: Float64, precision: Precision = "float32"
 
     out = problem.design.there_and_back(V, between, precision)
     out -= np.multiply.outer(problem.means, sums)
-    return out
+    return np.asarray(out)
+
+
+class Preconditioner(Protocol):
+    """What stands in for ``(A + alpha)^-1``, up to a factor."""
+
+    def __call__(self, R: Float64, alpha: Float64) -> Float64:
+        """Apply to the residuals of targets with these alphas."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +72,7 @@ class Nystroem:
             return R
         inner = self.vectors.T @ R
         last = self.values[-1] + alpha
-        return R + self.vectors @ (inner * (last / (self.values[:, None] + alpha) - 1.0))
+        return np.asarray(R + self.vectors @ (inner * (last / (self.values[:, None] + alpha) - 1.0)))
 
 
 def default_rank(n: int, m: int) -> int:
@@ -117,7 +132,7 @@ def conjugate_gradients(
     B: Float64,
     *,
     start: Float64 | None,
-    preconditioner: Nystroem,
+    preconditioner: Preconditioner,
     tol: float,
     max_iter: int,
     tick: Callable[[Float64, Float64], bool],
@@ -130,7 +145,7 @@ def conjugate_gradients(
         The system; alpha has one entry a target.
     start : array, optional
         Where to begin; zeros.
-    preconditioner : Nystroem
+    preconditioner : Preconditioner
     tol : float
         Of the residual's norm, relative to B's.
     max_iter : int
@@ -150,7 +165,7 @@ def conjugate_gradients(
     relative = np.ones(B.shape[1])
     best, stuck = np.inf, 0
     while True:
-        R = B - alpha * x - _precise_product(problem, x) if x.any() else B.copy()
+        R = B - alpha * x - precise_product(problem, x) if x.any() else B.copy()
         relative = np.linalg.norm(R, axis=0) / safe
         done = relative <= tol
         worst = float(relative.max(initial=0.0))
@@ -185,7 +200,8 @@ def conjugate_gradients(
             active = going
 
 
-def _precise_product(problem: Primal, x: Float64) -> Float64:
+def precise_product(problem: Primal, x: Float64) -> Float64:
+    """``Z^T S Z x`` of centred rows, by exact products."""
     R = problem.design.precise_matvec(x) - problem.means @ x
     if problem.weights is not None:
         R *= problem.weights[:, None]

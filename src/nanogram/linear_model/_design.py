@@ -15,7 +15,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from nanogram._code_matrix.blocks import row_ranges
+from nanogram._code_matrix.blocks import decoded_rows, row_ranges
 from nanogram.code_matrix import CodeMatrix
 from nanogram.ops.reference import LEAST_DIGITS, Precision
 
@@ -23,6 +23,8 @@ __all__ = ["ArrayDesign", "CodesDesign", "Design", "as_design", "checked_weights
 
 Array = npt.NDArray[Any]
 Float64 = npt.NDArray[np.float64]
+#: Rows of floats that are added to a Gram matrix at a time, at the least, and columns of a panel of it.
+GRAM_ROWS, GRAM_PANEL = 512, 512
 #: Makes, from the products ``Z[rows] @ V`` of the rows named, what ``Z[rows].T`` is to be multiplied by.
 Between = Callable[[slice, Float64], Float64]
 
@@ -54,8 +56,8 @@ class Design(ABC):
         return self.rmatvec(between(slice(0, self.shape[0]), self.matvec(V, precision)), precision)
 
     @abstractmethod
-    def gram(self, weights: Float64 | None = None) -> Float64:
-        """``Z^T diag(weights) Z``, (m, m)."""
+    def gram(self, weights: Float64 | None = None, dtype: npt.DTypeLike = np.float64) -> Array:
+        """``Z^T diag(weights) Z``, (m, m), in float64 or float32."""
 
     @abstractmethod
     def kernel(self) -> Float64:
@@ -81,13 +83,13 @@ class Design(ABC):
         """``Z^T R`` to about 1e-13 of ``|Z| |R|``, at the price of twice the columns."""
         return _in_two_parts(self.rmatvec, R)
 
-    def scatter(self, weights: Float64 | None, means: Float64) -> Float64:
+    def scatter(self, weights: Float64 | None, means: Float64, dtype: npt.DTypeLike = np.float64) -> Array:
         """``(Z - 1 means^T)^T diag(weights) (Z - 1 means^T)``, means the weighted ones of the columns, in one array.
 
         Here from the Gram matrix: ``Z^T W Z - w means means^T``, w the sum of weights.
         """
         total = float(self.shape[0]) if weights is None else float(weights.sum())
-        G = self.gram(weights)
+        G = self.gram(weights, dtype)
         if means.any():
             for start, stop in row_ranges(*G.shape):
                 G[start:stop] -= np.multiply.outer(total * means[start:stop], means)
@@ -109,6 +111,25 @@ def _in_two_parts(multiply: Callable[[Float64, Precision], Float64], V: Float64)
     return result if V.ndim == 2 else result[:, 0]
 
 
+def _add_gram(out: Array, block: Array, weights: Float64 | None) -> None:
+    """Add ``block^T diag(weights) block`` to the upper triangle, panel by panel: no second (m, m) array."""
+    right = block if weights is None else block * weights[:, None].astype(block.dtype)
+    for start in range(0, len(out), GRAM_PANEL):
+        panel = slice(start, start + GRAM_PANEL)
+        out[panel, start:] += block[:, panel].T @ right[:, start:]
+
+
+def mirrored(A: Array) -> Array:
+    """The array with its upper triangle copied over the lower one, in place."""
+    for i in range(0, len(A), GRAM_PANEL):
+        rows = slice(i, i + GRAM_PANEL)
+        A[rows, :i] = A[:i, rows].T
+        square = A[rows, rows]
+        lower = np.tril_indices(len(square), -1)
+        square[lower] = square.T[lower]
+    return A
+
+
 class CodesDesign(Design):
     """Packed codes."""
 
@@ -123,13 +144,26 @@ class CodesDesign(Design):
         """``Z^T R``."""
         return np.asarray(self.Z.rmatvec(np.asarray(R, dtype=np.float64), precision))
 
-    def gram(self, weights: Float64 | None = None) -> Float64:
-        """``Z^T diag(weights) Z``; exact sums of integers without weights."""
-        return np.asarray(self.Z.gram(weights))
+    def gram(self, weights: Float64 | None = None, dtype: npt.DTypeLike = np.float64) -> Array:
+        """``Z^T diag(weights) Z``: exact sums of integers; with weights, or of floats, multiplied in this precision."""
+        if weights is None and self.Z.code.layout is not None:
+            return np.asarray(self.Z.gram(None, dtype))
+        n, m = self.shape
+        out = np.zeros((m, m), dtype)
+        for start, stop in row_ranges(n, m, least=min(m, GRAM_ROWS)):
+            block = decoded_rows(self.Z, start, stop).astype(dtype, copy=False)
+            _add_gram(out, block, None if weights is None else weights[start:stop])
+        return mirrored(out)
 
     def kernel(self) -> Float64:
-        """``Z Z^T``, from exact sums of integers."""
-        return np.asarray(self.Z.kernel())
+        """``Z Z^T``, from exact sums of integers; of floats in double."""
+        if self.Z.code.layout is not None:
+            return np.asarray(self.Z.kernel())
+        n, m = self.shape
+        out = np.zeros((n, n))
+        for start in range(0, m, GRAM_ROWS):
+            _add_gram(out, self.Z.storage[:, start : start + GRAM_ROWS].T.astype(np.float64), None)
+        return mirrored(out)
 
     def squared_row_norms(self) -> Float64:
         """Sum of squares of each row."""
@@ -177,25 +211,27 @@ class ArrayDesign(Design):
     precise_matvec = matvec
     precise_rmatvec = rmatvec
 
-    def gram(self, weights: Float64 | None = None) -> Float64:
-        """``X^T diag(weights) X`` in double."""
-        return self._gram(weights, np.zeros(self.shape[1]))
+    def gram(self, weights: Float64 | None = None, dtype: npt.DTypeLike = np.float64) -> Array:
+        """``X^T diag(weights) X``, multiplied in this precision."""
+        return self._gram(weights, np.zeros(self.shape[1]), dtype)
 
-    def scatter(self, weights: Float64 | None, means: Float64) -> Float64:
+    def scatter(self, weights: Float64 | None, means: Float64, dtype: npt.DTypeLike = np.float64) -> Array:
         """The Gram matrix of dense rows less their means, so that large means cost no digits; sparse: as of any."""
-        return super().scatter(weights, means) if sp.issparse(self.X) else self._gram(weights, means)
-
-    def _gram(self, weights: Float64 | None, means: Float64) -> Float64:
         if sp.issparse(self.X):
-            X = self.X.astype(np.float64, copy=False)
-            left = X if weights is None else sp.csr_array(X.multiply(weights[:, None]))
+            return super().scatter(weights, means, dtype)
+        return self._gram(weights, means, dtype)
+
+    def _gram(self, weights: Float64 | None, means: Float64, dtype: npt.DTypeLike) -> Array:
+        if sp.issparse(self.X):
+            X = self.X.astype(dtype, copy=False)
+            left = X if weights is None else sp.csr_array(X.multiply(weights[:, None].astype(dtype)))
             return np.asarray((left.T @ X).toarray())
         n, m = self.shape
-        out = np.zeros((m, m))
-        for start, stop in row_ranges(n, 2 * m, least=m // 2):
-            block = self.X[start:stop] - means
-            out += block.T @ (block if weights is None else block * weights[start:stop, None])
-        return out
+        out = np.zeros((m, m), dtype)
+        for start, stop in row_ranges(n, 2 * m, least=min(m, GRAM_ROWS)):
+            block = (self.X[start:stop] - means).astype(dtype, copy=False)
+            _add_gram(out, block, None if weights is None else weights[start:stop])
+        return mirrored(out)
 
     def kernel(self) -> Float64:
         """``X X^T`` in double."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -64,8 +65,8 @@ class LeastSquares(ABC):
         return R if self.weights is None else R * self.weights[:, None]
 
     @abstractmethod
-    def matrix(self) -> Float64:
-        """A, as a new array."""
+    def matrix(self, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
+        """A, as a new array of float64 or float32."""
 
     @abstractmethod
     def right_hand_side(self) -> Float64:
@@ -102,9 +103,9 @@ class Primal(LeastSquares):
         super().__init__(design, Y, weights, fit_intercept)
         self.order = design.shape[1]
 
-    def matrix(self) -> Float64:
+    def matrix(self, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
         """The scatter matrix of the features."""
-        return self.design.scatter(self.weights, self.means)
+        return self.design.scatter(self.weights, self.means, dtype)
 
     def right_hand_side(self) -> Float64:
         """``Z^T S Y``; Y is centred, so Z need not be."""
@@ -133,7 +134,7 @@ class Dual(LeastSquares):
         self.order = design.shape[0]
         self._roots = None if weights is None else np.sqrt(weights)
 
-    def matrix(self) -> Float64:
+    def matrix(self, dtype: npt.DTypeLike = np.float64) -> npt.NDArray[Any]:
         """The kernel matrix of the centred rows: ``k_ij - r_i - r_j + q``, r the weighted means of K's rows, q of r."""
         K = self.design.kernel()
         if self.fit_intercept:
@@ -144,7 +145,7 @@ class Dual(LeastSquares):
         if self._roots is not None:
             for start, stop in row_ranges(*K.shape):
                 K[start:stop] *= np.multiply.outer(self._roots[start:stop], self._roots)
-        return K
+        return K.astype(dtype, copy=False)
 
     def _rooted(self, R: Float64) -> Float64:
         return R if self._roots is None else R * self._roots[:, None]

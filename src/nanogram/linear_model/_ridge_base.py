@@ -15,11 +15,17 @@ from ._callbacks import CallbackSupportMixin, Progress
 from ._cg import conjugate_gradients, default_rank, nystroem
 from ._design import Design, read_features
 from ._least_squares import LeastSquares, Primal
-from ._ridge_solve import KEPT_BYTES, Choice, Spread, as_problem, direct, spread_of
+from ._ridge_solve import KEPT_BYTES, Choice, SinglePrecision, Spread, as_problem, direct, spread_of
 
 __all__ = ["Fitted", "RegressorBase", "RidgeBase"]
 
 Float64 = npt.NDArray[np.float64]
+
+
+def _unchanged(R: Float64, alpha: Float64) -> Float64:
+    """No preconditioner."""
+    del alpha
+    return R
 
 
 class Fitted(NamedTuple):
@@ -60,10 +66,11 @@ class RidgeBase(CallbackSupportMixin, BaseEstimator):
             raise ValueError(f"max_iter={self.max_iter!r} is not accepted; None or at least 1 is")
 
     def _keeps(self, choice: Choice, shape: tuple[int, int]) -> bool:
-        if choice.solver == "cg":
+        if choice.solver == "cg" or choice.single:
             if self.keep_factor is True:
                 raise ValueError(
-                    "keep_factor=True needs a factor, which solver='cg' has not; raise max_memory or drop it"
+                    "keep_factor=True needs a factor in double precision, which solver='cg' has not, and max_memory "
+                    "leaves no room for one: raise max_memory, or drop keep_factor"
                 )
             return False
         if isinstance(self.keep_factor, str):
@@ -75,13 +82,14 @@ class RidgeBase(CallbackSupportMixin, BaseEstimator):
     ) -> Fitted:
         """Fit for one alpha a target; sets ``n_iter_``, ``solver_``, ``dual_`` and the spread of predictions."""
         problem = as_problem(design, Y, weights, self.fit_intercept, choice.dual)
-        if choice.solver == "cg":
-            assert isinstance(problem, Primal), "conjugate gradients work on the features' system"
-            coef, B = self._iterate(problem, alpha, tick)
+        keep = self._keeps(choice, design.shape)
+        if choice.solver == "cg" or choice.single:
+            assert isinstance(problem, Primal), "iterations work on the features' system"
+            coef, B = self._iterate(problem, alpha, choice, tick)
             objective = problem.penalised(alpha, coef, B)
-            self.solver_, self._spread = "cg", None
+            self.solver_, self._spread = choice.solver, None
         else:
-            solution = direct(problem, alpha, choice.solver, self._keeps(choice, design.shape))
+            solution = direct(problem, alpha, choice.solver, keep)
             self.n_iter_, self.solver_ = None, solution.solver
             self._spread = spread_of(problem, alpha, solution)
             coef = problem.coefficients(solution.x)
@@ -91,44 +99,60 @@ class RidgeBase(CallbackSupportMixin, BaseEstimator):
         degrees = max(problem.n_counted - bool(self.fit_intercept), 1)
         return Fitted(coef.T, problem.intercepts(coef), objective / degrees)
 
-    def _iterate(self, problem: Primal, alpha: Float64, tick: Progress) -> tuple[Float64, Float64]:
+    def _iterate(self, problem: Primal, alpha: Float64, choice: Choice, tick: Progress) -> tuple[Float64, Float64]:
         """Coefficients (m, t) by conjugate gradients, and the right-hand side."""
         B = problem.right_hand_side()
-        best = np.zeros_like(B)
+        x = np.zeros_like(B)
         if self.warm_start and hasattr(self, "coef_") and np.atleast_2d(self.coef_).shape == B.T.shape:
-            best = np.atleast_2d(self.coef_).T.copy()
-        self.n_iter_ = np.zeros(B.shape[1], dtype=np.int64)
-
-        def after(x: Float64, relative: Float64) -> bool:
-            nonlocal best
-            best = x
-            self.n_iter_ += 1
-            return tick(model=lambda: self._as_attributes(problem, x), residual=float(relative.max(initial=0.0)))
-
+            x = np.atleast_2d(self.coef_).T.astype(np.float64)
+        counts, residuals = np.zeros(B.shape[1], dtype=np.int64), np.ones(B.shape[1])
         max_iter = 1000 if self.max_iter is None else int(self.max_iter)
-        try:
-            seed = 0 if self.random_state is None else int(self.random_state)
-            solution = conjugate_gradients(
-                problem,
-                alpha,
-                B,
-                start=best,
-                preconditioner=nystroem(problem, default_rank(*problem.design.shape), seed),
-                tol=float(self.tol),
-                max_iter=max_iter,
-                tick=after,
-            )
-        except KeyboardInterrupt:
-            if not tick.count:
-                raise
-            tick.interrupted = True
-            message = f"interrupted after {tick.count} iterations; the best model so far is kept"
-            warnings.warn(message, ConvergenceWarning, stacklevel=4)
-            return best, B
-        self.n_iter_ = solution.n_iter
-        if not solution.converged:
-            self._warn(float(solution.residuals.max()), int(solution.n_iter.max()), max_iter)
-        return solution.x, B
+        factor = SinglePrecision(problem.matrix(np.float32)) if choice.single else None
+        sketch = None if choice.single else nystroem(problem, default_rank(*problem.design.shape), self._seed())
+        # A factor serves one alpha, a sketch all of them.
+        groups = [alpha == a for a in np.unique(alpha)] if factor is not None else [np.ones(len(alpha), dtype=bool)]
+        stopped = False
+        for group in groups:
+            if factor is not None:
+                factor.factorise(float(alpha[group][0]))
+            columns = np.flatnonzero(group)
+
+            def after(part: Float64, relative: Float64, columns: npt.NDArray[np.int64] = columns) -> bool:
+                nonlocal stopped
+                x[:, columns] = part
+                stopped = tick(model=lambda: self._as_attributes(problem, x), residual=float(relative.max(initial=0.0)))
+                counts[columns] += 1
+                return stopped
+
+            try:
+                solution = conjugate_gradients(
+                    problem,
+                    alpha[group],
+                    B[:, group],
+                    start=x[:, group],
+                    preconditioner=factor or sketch or _unchanged,
+                    tol=min(float(self.tol), 1e-9) if choice.single else float(self.tol),
+                    max_iter=max_iter,
+                    tick=after,
+                )
+            except KeyboardInterrupt:
+                if not counts.any():
+                    tick.count = 0  # there is no model yet: let it through
+                    raise
+                tick.interrupted = stopped = True
+                message = f"interrupted after {counts.max()} iterations; the best model so far is kept"
+                warnings.warn(message, ConvergenceWarning, stacklevel=4)
+            else:
+                x[:, group], counts[group], residuals[group] = solution.x, solution.n_iter, solution.residuals
+            if stopped:
+                break
+        self.n_iter_ = None if choice.single else counts
+        if not stopped and (residuals > float(self.tol)).any():
+            self._warn(float(residuals.max()), int(counts.max()), max_iter)
+        return x, B
+
+    def _seed(self) -> int:
+        return 0 if self.random_state is None else int(self.random_state)
 
     def _warn(self, residual: float, count: int, max_iter: int) -> None:
         advice = "raise max_iter" if count >= max_iter else "a larger tol accepts it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy.typing as npt
 
 from nanogram._memory import available_memory, parse_memory
 
-from ._design import Design
+from ._cg import precise_product
+from ._design import ArrayDesign, Design
 from ._least_squares import Dual, LeastSquares, Primal
 from ._shifted import Cholesky, Eigen, Singular, warn_singular
 
-__all__ = ["SOLVERS", "Spread", "as_problem", "choose_solver", "direct", "spread_of"]
+__all__ = ["SOLVERS", "Choice", "SinglePrecision", "Spread", "as_problem", "choose_solver", "direct", "spread_of"]
 
 Float64 = npt.NDArray[np.float64]
 SOLVERS = ("auto", "cholesky", "eigen", "cg")
@@ -22,29 +24,35 @@ KEPT_BYTES = 64e6
 
 
 class Choice(NamedTuple):
-    """A solver, and whether rows rather than features are the unknowns."""
+    """A solver, whether rows rather than features are the unknowns, and in which precision the matrix is held."""
 
     solver: str
     dual: bool
+    dtype: type[np.float64 | np.float32] = np.float64
+
+    @property
+    def single(self) -> bool:
+        """Whether the matrix is held in single precision, and solutions are refined by exact products."""
+        return self.dtype is np.float32
 
 
-def choose_solver(shape: tuple[int, int], solver: Any, dual: Any, max_memory: Any, arrays: float = 1.0) -> Choice:
-    """Resolve ``"auto"``.
+def choose_solver(design: Design, solver: Any, dual: Any, max_memory: Any, *, single: bool = True) -> Choice:
+    """Resolve ``"auto"``: Cholesky in double where its matrix fits, in single where that does, else iterations.
 
     Parameters
     ----------
-    shape : (int, int)
-        Rows and features.
+    design : Design
+        Streamed rows need two matrices: the sum, and what a block adds.
     solver, dual, max_memory
         As given to the estimator.
-    arrays : float
-        Square arrays that the direct way would hold.
+    single : bool
+        Whether single precision will do.
     """
     if solver not in SOLVERS:
         raise ValueError(f"solver={solver!r} is unknown; choose one of {', '.join(map(repr, SOLVERS))}")
     if not (isinstance(dual, bool | np.bool_) or (isinstance(dual, str) and dual == "auto")):
         raise ValueError(f"dual={dual!r} is not accepted; True, False and 'auto' are")
-    n, m = shape
+    n, m = design.shape
     if solver == "cg":
         if dual is True:
             raise ValueError("dual=True is not offered with solver='cg'; dual=False or 'auto' is")
@@ -54,8 +62,12 @@ def choose_solver(shape: tuple[int, int], solver: Any, dual: Any, max_memory: An
         return Choice(solver, by_rows)
     budget = available_memory() // 2 if max_memory is None else parse_memory(max_memory)
     order = n if by_rows else m
-    fits = arrays * 8.0 * order * order <= budget
-    return Choice("cholesky", by_rows) if fits or (not isinstance(dual, str) and dual) else Choice("cg", False)
+    entries = float(order) * order * (2 if design.streamed and not by_rows else 1)
+    if 8.0 * entries <= budget or dual is True:
+        return Choice("cholesky", by_rows)
+    if single and not by_rows and 4.0 * entries <= budget:
+        return Choice("cholesky", by_rows, np.float32)
+    return Choice("cg", False)
 
 
 def as_problem(design: Design, Y: Float64, weights: Float64 | None, fit_intercept: bool, dual: bool) -> LeastSquares:
@@ -81,18 +93,21 @@ def direct(problem: LeastSquares, alpha: Float64, solver: str, keep: bool) -> Di
     distinct, which = np.unique(alpha, return_inverse=True)
     x = np.empty_like(B)
     if solver == "cholesky" and (len(distinct) == 1 or not keep):
-        factor = Cholesky(problem.matrix())
+        factor: Cholesky | None = Cholesky(problem.matrix())
         try:
+            assert factor is not None, "it has just been made"
             for i, a in enumerate(distinct):
                 x[:, which == i] = factor.solve(float(a), B[:, which == i])
+            x = _refined(problem, alpha, B, x, factor.solve)
             if keep:
                 return Direct(x, B, factor.root(float(distinct[0])), np.ones((problem.order, t)), "cholesky")
             return Direct(x, B, None, None, "cholesky")
         except Singular:
-            del factor
+            factor = None  # its memory is needed
     eigen = Eigen(problem.matrix())
     for i, a in enumerate(distinct):
         x[:, which == i] = eigen.solve(float(a), B[:, which == i])
+    x = _refined(problem, alpha, B, x, eigen.solve)
     lowest = float(distinct[0])
     if eigen.rank < eigen.order and eigen.weights(lowest)[eigen.values == 0].sum() == 0:
         warn_singular(lowest, eigen, stacklevel=4)
@@ -100,6 +115,53 @@ def direct(problem: LeastSquares, alpha: Float64, solver: str, keep: bool) -> Di
         return Direct(x, B, None, None, "eigen")
     weights = np.stack([eigen.weights(float(a)) for a in alpha], axis=1)
     return Direct(x, B, eigen.vectors, weights, "eigen")
+
+
+def _refined(
+    problem: LeastSquares, alpha: Float64, B: Float64, x: Float64, solve: Callable[[float, Float64], Float64]
+) -> Float64:
+    """Refine a solution where decoded values, rounded to single precision, were multiplied: weighted sums of codes."""
+    if not isinstance(problem, Primal) or problem.weights is None or isinstance(problem.design, ArrayDesign):
+        return x
+    best, least = x, np.inf
+    for _ in range(3):
+        R = B - alpha * x - precise_product(problem, x)
+        size = float(np.linalg.norm(R))
+        if size < least:
+            best = x
+        if size > 0.5 * least:
+            break
+        least = size
+        x = x.copy()
+        for a in np.unique(alpha):
+            some = alpha == a
+            x[:, some] += solve(float(a), R[:, some])
+    return best
+
+
+class SinglePrecision:
+    """A Cholesky factor in single precision as preconditioner: a few iterations refine its solution."""
+
+    def __init__(self, A: npt.NDArray[np.float32]) -> None:
+        self._factor, self._shift = Cholesky(A), 0.0
+
+    def factorise(self, alpha: float) -> None:
+        """Factorise ``A + alpha I``, or with the least shift beyond it that rounding allows."""
+        self._shift = max(alpha, self._factor.norm * float(np.finfo(np.float32).eps), float(np.finfo(np.float32).tiny))
+        while True:
+            try:
+                self._factor.factor(self._shift)
+            except Singular:
+                self._shift *= 10
+            else:
+                return
+
+    def __call__(self, R: Float64, alpha: Float64) -> Float64:
+        """``(A + alpha)^-1 R``, nearly; columns are scaled, so that none of them over- or underflows."""
+        del alpha
+        scale = np.abs(R).max(axis=0, initial=0.0)
+        scaled = np.asfortranarray(R / np.where(scale > 0, scale, 1.0), dtype=np.float32)
+        return np.asarray(self._factor.solve(self._shift, scaled) * scale)
 
 
 class Spread(NamedTuple):

@@ -1,9 +1,8 @@
-"""Systems ``(A + alpha I) x = B`` of one symmetric matrix, for one or several alphas."""
+"""Systems ``(A + alpha I) x = B`` of one symmetric matrix, by factorisation or by eigenvectors."""
 
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -13,9 +12,11 @@ from scipy.linalg import lapack
 from sklearn.exceptions import ConvergenceWarning
 
 from ._cholesky import cholesky_in_place
+from ._design import mirrored
 
-__all__ = ["Cholesky", "Eigen", "Shifted", "Singular", "mirror", "warn_singular"]
+__all__ = ["Cholesky", "Eigen", "Singular", "warn_singular"]
 
+Array = npt.NDArray[Any]
 Float64 = npt.NDArray[np.float64]
 
 
@@ -23,104 +24,63 @@ class Singular(np.linalg.LinAlgError):
     """``A + alpha I`` is singular to working precision."""
 
 
-class Shifted(ABC):
-    """``A + alpha I`` for a positive semidefinite A of order k, which is overwritten."""
-
-    order: int
-
-    @abstractmethod
-    def solve(self, alpha: float, B: Float64) -> Float64:
-        """``(A + alpha I)^-1 B``; raises `Singular` rather than return rounding errors."""
-
-    @abstractmethod
-    def trace_inverse(self, alpha: float) -> float:
-        """``tr (A + alpha I)^-1``."""
-
-    @abstractmethod
-    def root(self, alpha: float) -> Float64:
-        """A matrix R with ``R R^T = (A + alpha I)^-1``; nothing else may be called afterwards."""
-
-
-def mirror(A: Float64, *, lower_to_upper: bool) -> None:
-    """Copy one triangle of a square array over the other, in place."""
-    k, step = len(A), 512
-    for i in range(0, k, step):
-        rows = slice(i, i + step)
-        for j in range(0, i, step):
-            columns = slice(j, j + step)
-            if lower_to_upper:
-                A[columns, rows] = A[rows, columns].T
-            else:
-                A[rows, columns] = A[columns, rows].T
-        block = A[rows, rows]
-        part = np.tril(block, -1) if lower_to_upper else np.triu(block, 1)
-        A[rows, rows] = part + part.T + np.diag(np.diag(block))
-
-
-class Cholesky(Shifted):
+class Cholesky:
     """A new factorisation for each alpha, in the one array: A stays in the strict upper triangle (and a vector).
 
-    ``k^3 / 3`` multiplications and additions an alpha, as many again for the trace.
+    ``k^3 / 3`` multiplications and additions an alpha. A is overwritten; float64 or float32.
     """
 
-    def __init__(self, A: Float64) -> None:
+    def __init__(self, A: Array) -> None:
         self.order = len(A)
         # LAPACK sees columns: the transpose of a symmetric array in C order is the same matrix, nothing is copied.
         self._A = A.T if A.flags.c_contiguous else A
         self._diagonal = A.diagonal().copy()
-        self._norm = 0.0
+        self.norm = 0.0
         for start in range(0, self.order, 1024):
-            self._norm = max(self._norm, float(np.abs(A[start : start + 1024]).sum(axis=1).max(initial=0.0)))
+            self.norm = max(self.norm, float(np.abs(A[start : start + 1024]).sum(axis=1).max(initial=0.0)))
         self._factored: float | None = None
         self._touched = False
 
-    def _factor(self, alpha: float) -> None:
+    def factor(self, alpha: float) -> None:
+        """Factorise ``A + alpha I``; raises `Singular` where rounding errors would be all that is solved for."""
         if self._factored == alpha:
             return
         if self._touched:
-            mirror(self._A, lower_to_upper=False)
-        np.fill_diagonal(self._A, self._diagonal + alpha)
+            mirrored(self._A)
+        np.fill_diagonal(self._A, self._diagonal + self._A.dtype.type(alpha))
         self._touched, self._factored = True, None
         try:
             # Not LAPACK's own: it crashes on large matrices (_cholesky.py).
             cholesky_in_place(self._A)
         except linalg.LinAlgError:
             raise Singular from None
-        reciprocal, _ = lapack.dpocon(self._A, self._norm + alpha, uplo="L")
-        if reciprocal < self.order * np.finfo(np.float64).eps:
+        (pocon,) = lapack.get_lapack_funcs(("pocon",), (self._A,))
+        reciprocal, _ = pocon(self._A, self.norm + alpha, uplo="L")
+        if reciprocal < self.order * np.finfo(self._A.dtype).eps:
             raise Singular
         self._factored = alpha
 
-    def solve(self, alpha: float, B: Float64) -> Float64:
-        """Two triangular solves."""
-        self._factor(alpha)
-        return np.asarray(lapack.dpotrs(self._A, B, lower=1)[0])
+    def solve(self, alpha: float, B: Array) -> Array:
+        """``(A + alpha I)^-1 B``: two triangular solves."""
+        self.factor(alpha)
+        (potrs,) = lapack.get_lapack_funcs(("potrs",), (self._A,))
+        return np.asarray(potrs(self._A, B, lower=1)[0])
 
-    def trace_inverse(self, alpha: float) -> float:
-        """``|L^-1|_F^2``; the factor is lost."""
-        self._factor(alpha)
-        inverse = self._inverse()
-        return float(sum(np.square(np.tril(inverse[i : i + 512], i)).sum() for i in range(0, self.order, 512)))
-
-    def _inverse(self) -> Float64:
-        inverse, info = lapack.dtrtri(self._A, lower=1, overwrite_c=1)
+    def root(self, alpha: float) -> Array:
+        """``L^-T``, R with ``R R^T = (A + alpha I)^-1``; nothing else may be called afterwards."""
+        self.factor(alpha)
+        (trtri,) = lapack.get_lapack_funcs(("trtri",), (self._A,))
+        inverse, info = trtri(self._A, lower=1, overwrite_c=1)
         assert info == 0, "a Cholesky factor has no zero on its diagonal"
-        self._factored = None
-        return np.asarray(inverse)
-
-    def root(self, alpha: float) -> Float64:
-        """``L^-T``."""
-        self._factor(alpha)
-        inverse = self._inverse()
         for i in range(0, self.order, 512):
             inverse[i : i + 512] = np.tril(inverse[i : i + 512], i)
-        return inverse.T
+        return np.asarray(inverse.T)
 
 
-class Eigen(Shifted):
+class Eigen:
     """``A = U diag(l) U^T``; eigenvalues below ``cut |A|`` count as zeros, and alpha = 0 gives the minimum norm.
 
-    About ``9 k^3`` operations and three arrays, once for all alphas.
+    About ``9 k^3`` operations and three arrays, once for all alphas; A is overwritten.
     """
 
     def __init__(self, A: Float64, cut: float | None = None) -> None:
@@ -139,21 +99,8 @@ class Eigen(Shifted):
         return np.divide(1.0, self.values + alpha, out=np.zeros(self.order), where=kept & (self.values + alpha > 0))
 
     def solve(self, alpha: float, B: Float64) -> Float64:
-        """Two products with U."""
+        """``(A + alpha I)^-1 B``: two products with U."""
         return np.asarray(self.vectors @ (self.weights(alpha)[:, None] * (self.vectors.T @ B)))
-
-    def trace_inverse(self, alpha: float) -> float:
-        """The sum of the weights."""
-        return float(self.weights(alpha).sum())
-
-    def root(self, alpha: float) -> Float64:
-        """``U diag(l + alpha)^-1/2``."""
-        self.vectors *= np.sqrt(self.weights(alpha))
-        return np.asarray(self.vectors)
-
-    def inverse_diagonal(self, alpha: float) -> Float64:
-        """Diagonal of ``(A + alpha I)^-1``."""
-        return np.asarray(np.square(self.vectors) @ self.weights(alpha))
 
 
 def warn_singular(alpha: Any, eigen: Eigen, stacklevel: int = 2) -> None:

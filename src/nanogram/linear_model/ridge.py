@@ -146,7 +146,7 @@ class CodeRidge(MultiOutputMixin, RegressorMixin, RegressorBase):
         Y, single = checked_targets(self, y, design.shape[0])
         weights = checked_weights(sample_weight, design.shape[0])
         alpha = checked_alpha(self.alpha, Y.shape[1])
-        choice = choose_solver(design.shape, self.solver, self.dual, self.max_memory)
+        choice = choose_solver(design, self.solver, self.dual, self.max_memory)
         steps = None if choice.solver == "cg" else 1
         with progress(self, steps, X=X, y=y, sample_weight=sample_weight) as tick:
             fitted = self._solve(design, Y, weights, alpha, choice, tick)

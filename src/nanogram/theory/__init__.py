@@ -10,6 +10,7 @@ from .kernel_error import KernelError, kernel_error
 from .mixture_statistics import GMMStatistics, gmm_statistics, trace_of_square
 from .periodic_design import PeriodicCode, design_periodic_code
 from .ridge_risk import RidgeRisk, kernel_ridge_risk, ridge_risk
+from .spiked import SpikedEigenvalues, spiked_eigenvalues
 from .step_design import RareFiringWarning, design_kernel_error, design_step_code
 from .step_report import StepDesign
 
@@ -25,6 +26,7 @@ __all__ = [
     "PeriodicCode",
     "RareFiringWarning",
     "RidgeRisk",
+    "SpikedEigenvalues",
     "StepDesign",
     "activation_profile",
     "design_kernel_error",
@@ -40,5 +42,6 @@ __all__ = [
     "kernel_ridge_risk",
     "moments",
     "ridge_risk",
+    "spiked_eigenvalues",
     "trace_of_square",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -46,8 +45,8 @@ def dense_symmetric(Phi: Any, name: str = "Phi") -> Floats:
 
 
 def positive_integer(name: str, value: Any) -> int:
-    """A count: an integer, or a float that is one, of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not float(value).is_integer() or value < 1:
+    """A count: an integer of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{name}={value!r} must be a positive integer")
     return int(value)
 

@@ -1,4 +1,4 @@
-"""Which activation shows the classes in these rows: mean- or covariance-oriented, with and without labels (SPECTRUM)."""
+"""Which activation shows the classes in these rows: mean- or covariance-oriented, with labels or without (SPECTRUM)."""
 
 from __future__ import annotations
 

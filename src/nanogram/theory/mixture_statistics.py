@@ -332,4 +332,6 @@ def _known_covariances(covariances: Sequence[npt.ArrayLike], K: int, p: int) -> 
             raise ValueError(f"covariances[{a}] is not symmetric")
         if (np.diag(C) if C.ndim == 2 else C).min() < 0:
             raise ValueError(f"covariances[{a}] has a negative variance")
+        if C.ndim == 2 and (least := float(np.linalg.eigvalsh(C)[0])) < -1e-8 * float(np.trace(C)):
+            raise ValueError(f"covariances[{a}] has a negative eigenvalue, {least:.3g}; a covariance has none")
     return given

@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from ._callbacks import CallbackSupportMixin
 from ._design import read_features
 from ._minimise import SOLVERS
-from ._objective import Objective
+from ._objective import Objective, Point
+from ._targets import Labels
 
-__all__ = ["IterativeBase", "checked_integer", "checked_number"]
+__all__ = ["IterativeBase", "checked_integer", "checked_number", "class_factors"]
 
 Float64 = npt.NDArray[np.float64]
 
@@ -43,6 +45,19 @@ def checked_integer(name: str, value: Any) -> int | None:
     if number < 1 or isinstance(value, bool):
         raise ValueError(f"{name}={value!r} is not accepted; None or a whole number of at least 1 is")
     return number
+
+
+def class_factors(class_weight: Any, labels: Labels, weights: Float64 | None) -> Float64 | None:
+    """Factors of weights by class, None where there are none; "balanced" counts rows by their weights."""
+    if class_weight is None:
+        return None
+    factors = compute_class_weight(class_weight, classes=labels.classes, y=labels.y, sample_weight=weights)
+    if not (np.isfinite(factors) & (factors >= 0)).all():
+        raise ValueError(f"class_weight={class_weight!r} is not accepted; finite weights of at least 0 are")
+    counts = np.bincount(labels.index, weights, len(factors))
+    if not (factors * counts).any():
+        raise ValueError("sample_weight and class_weight together sum to zero: no row counts")
+    return np.asarray(factors, dtype=np.float64)
 
 
 class IterativeBase(CallbackSupportMixin, BaseEstimator):
@@ -71,8 +86,8 @@ class IterativeBase(CallbackSupportMixin, BaseEstimator):
         tol = checked_number("tol", self.tol, "a number between 0 and 1", lambda one: 0.0 < one < 1.0)
         return tol, checked_integer("max_iter", self.max_iter)
 
-    def _start(self, objective: Objective) -> Float64 | None:
-        """Coefficients of the last fit, where they are asked for and fit this one."""
+    def _start(self, objective: Objective) -> Point | None:
+        """The point of the last fit's coefficients, where they are asked for and fit this one."""
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
         coef = np.atleast_2d(self.coef_)
@@ -82,7 +97,11 @@ class IterativeBase(CallbackSupportMixin, BaseEstimator):
         theta[: objective.m] = coef.T
         if objective.fit_intercept:
             theta[objective.m] = self.intercept_
-        return theta
+        return objective.evaluate(theta)
+
+    def _attributes(self, theta: Float64) -> dict[str, Any]:
+        """Fitted attributes of parameters on the way."""
+        return dict(zip(("coef_", "intercept_"), self._split(theta), strict=True))
 
     def _split(self, theta: Float64) -> tuple[Float64, Float64]:
         """Coefficients (k, m) and intercepts (k,)."""

@@ -16,7 +16,7 @@ from ._objective import Objective, Point
 from .lbfgs import lbfgs
 from .newton import newton
 
-__all__ = ["SOLVERS", "Result", "minimise"]
+__all__ = ["SOLVERS", "Origin", "Result", "minimise"]
 
 Float64 = npt.NDArray[np.float64]
 Solver = Callable[[Objective, Point, Float64, Float64, float], Iterator[Point]]
@@ -26,27 +26,50 @@ SOLVERS: dict[str, tuple[Solver, int]] = {"newton-cg": (newton, 100), "lbfgs": (
 ROUGH = 1e-4
 #: ... which matters to a tol below this.
 FINE = 1e-5
-#: Iterations without a gradient smaller than before, after which there is no going on.
+#: Iterations without a smaller gradient or a lower value than before, after which there is no going on.
 PATIENCE = 8
+#: Part of a value that may be rounding.
+ROUNDING = 1e-9
+
+
+class Origin(NamedTuple):
+    """The point of zero coefficients, and what gradients are compared with.
+
+    The reference is the larger of the norm of the gradient there and, for data where that happens to vanish, of
+    ``|Z|_F |r| / sqrt(n)``: what it were if the loss's derivatives r there had random signs.
+    """
+
+    point: Point
+    #: By problem.
+    reference: Float64
+    #: Squared norms of rows, (n,).
+    norms: Float64
+
+    @classmethod
+    def of(cls, objective: Objective, intercept: Float64) -> Origin:
+        """With this intercept, the best one for zero coefficients or near it."""
+        norms = objective.design.squared_row_norms()
+        point = objective.constant(intercept)
+        size = np.sqrt(objective.dot(point.gradient, point.gradient))
+        expected = np.sqrt(norms.sum() / objective.n) * objective.residual_norms(point)
+        return cls(point, np.maximum(size, expected), norms)
 
 
 class Result(NamedTuple):
     """Where a solver ended."""
 
-    theta: Float64
-    #: Raw predictions, (n, k).
-    raw: Float64
-    #: F, by problem.
-    value: Float64
+    point: Point
     n_iter: int
     converged: bool
+    #: By a callback or Ctrl-C.
+    stopped: bool
 
 
 def minimise(
     objective: Objective,
-    intercept: Float64,
+    origin: Origin,
     *,
-    start: Float64 | None,
+    start: Point | None,
     solver: str,
     tol: float,
     max_iter: int | None,
@@ -56,17 +79,12 @@ def minimise(
 ) -> Result:
     """Minimise F until its gradient's norm is at most ``tol`` times the reference, for each problem.
 
-    The reference is the larger of the norm of the gradient at zero coefficients (and ``intercept``) and, for data
-    where that happens to vanish, of ``|Z|_F |r| / sqrt(n)``: what it were if the loss's derivatives r there had random
-    signs.
-
     Parameters
     ----------
     objective : Objective
-    intercept : array of shape (k,)
-        The best, or a good one, for zero coefficients.
-    start : array of shape (size, k) or None
-        Where to start; None: zero coefficients.
+    origin : Origin
+    start : Point or None
+        Where to start; None: the origin.
     solver : str
         A key of `SOLVERS`.
     tol, max_iter
@@ -80,50 +98,38 @@ def minimise(
     """
     steps, most = SOLVERS[solver]
     most = most if max_iter is None else max_iter
-    norms = objective.design.squared_row_norms()
-    point = objective.constant(intercept)
-    size = np.sqrt(objective.dot(point.gradient, point.gradient))
-    expected = np.sqrt(norms.sum() / objective.n) * objective.residual_norms(point)
-    reference = np.maximum(size, expected)
-    if start is not None:
-        point = objective.evaluate(start)
-    count, since = 0, 0
-    best = np.inf
-    stalled = False
-    points = steps(objective, point, reference, norms, tol)
+    point = origin.point if start is None else start
+    points = steps(objective, point, origin.reference, origin.norms, tol)
+    relative = _relative(objective, point, origin.reference)
+    least, lowest = np.inf, np.inf
+    count = since = 0
+    stopped = stalled = False
     try:
-        while True:
-            relative = _relative(objective, point, reference)
-            if relative <= tol or count >= most or stalled:
-                break
-            if not objective.precise and tol < FINE and relative < ROUGH:
+        while relative > tol and count < most and not stopped and not stalled:
+            if tol < FINE and relative < ROUGH:
                 objective.precise = True
             point = next(points)
-            count += 1
-            stop = tick(
+            relative, count = _relative(objective, point, origin.reference), count + 1
+            stopped = tick(
                 model=partial(model, point.theta),
                 objective=float(point.value.sum()),
-                gradient=_relative(objective, point, reference),
+                gradient=relative,
                 products=objective.n_products,
             )
-            since = 0 if _relative(objective, point, reference) < 0.99 * best else since + 1
-            best = min(best, _relative(objective, point, reference))
+            value = float(point.value.sum())
+            since = 0 if relative < 0.99 * least or value < lowest - ROUNDING * abs(value) else since + 1
+            least, lowest = min(least, relative), min(lowest, value)
             if since >= PATIENCE:
-                stalled, since = objective.precise, 0
-                objective.precise = True
-            if stop:
-                return Result(point.theta, point.raw, point.value, count, True)
+                objective.precise, stalled, since = True, objective.precise, 0
     except KeyboardInterrupt:
         if not tick.count:
             raise
-        tick.interrupted = True
-        message = f"interrupted after {count} iterations; the best model so far is kept"
+        tick.interrupted = stopped = True
+        message = f"interrupted after {tick.count} iterations; the best model so far is kept"
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
-        return Result(point.theta, point.raw, point.value, count, False)
-    converged = relative <= tol
-    if not converged and warn:
-        _warn(count, relative, tol, solver, stalled)
-    return Result(point.theta, point.raw, point.value, count, converged)
+    if relative > tol and not stopped and warn:
+        advise(count, f"a gradient of {relative:.1e} of that at the start", tol, solver, stalled)
+    return Result(point, count, relative <= tol, stopped)
 
 
 def _relative(objective: Objective, point: Point, reference: Float64) -> float:
@@ -133,7 +139,8 @@ def _relative(objective: Objective, point: Point, reference: Float64) -> float:
     return float(np.where(point.finite, relative, np.inf).max(initial=0.0))
 
 
-def _warn(count: int, relative: float, tol: float, solver: str, stalled: bool) -> None:
+def advise(count: int, reached: str, tol: float, solver: str, stalled: bool = False) -> None:
+    """Warn of a fit that has not converged, and say what would help."""
     if stalled:
         advice = "no step makes it smaller: this tol is below what rounding allows, a larger one accepts it"
     else:
@@ -141,8 +148,7 @@ def _warn(count: int, relative: float, tol: float, solver: str, stalled: bool) -
         if solver != "newton-cg":
             advice += ", solver='newton-cg' needs fewer passes"
     warnings.warn(
-        f"{solver} stopped after {count} iterations with a gradient of {relative:.1e} of that at the start, above "
-        f"tol={tol}: {advice}",
+        f"{solver} stopped after {count} iterations with {reached}, above tol={tol}: {advice}",
         ConvergenceWarning,
-        stacklevel=5,
+        stacklevel=6,
     )

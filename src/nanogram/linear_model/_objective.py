@@ -67,8 +67,8 @@ class Objective:
         Targets as the loss wants them: (n, k), or class indices (n,) for a coupled loss.
     k : int
         Columns of raw predictions.
-    weights : ndarray of shape (n,) or None
-        s, ones if None.
+    weights : ndarray of shape (n,) or (n, k), or None
+        s, ones if None; a column for each problem where the loss is not coupled.
     penalty, intercept_penalty : float
         Factors of the squares.
     fit_intercept : bool
@@ -95,7 +95,8 @@ class Objective:
         intercept_penalty: float = 0.0,
     ) -> None:
         self.design, self.loss, self.y, self.k = design, loss, y, k
-        self.weights, self.fit_intercept = weights, fit_intercept
+        self.weights = weights if weights is None or weights.ndim == 2 else weights[:, None]
+        self.fit_intercept = fit_intercept
         self.penalty, self.intercept_penalty = penalty, intercept_penalty
         self.n, self.m = design.shape
         self.precise = False
@@ -172,7 +173,7 @@ class Objective:
         for rows in self.blocks(slice(0, self.n), point.raw.shape[1]):
             result[rows] = self.loss.curvature(self.targets(rows, columns), point.raw[rows])
             if self.weights is not None and not self.loss.coupled:
-                result[rows] *= self.weights[rows, None]
+                result[rows] *= self.weights_of(rows, columns)
         return result
 
     def hessian_product(self, curvature: Float64, V: Float64) -> Float64:
@@ -186,7 +187,7 @@ class Objective:
                     part += V[self.m]
                 part[:] = self.loss.hessian_product(curvature[block], part)
                 if self.weights is not None and self.loss.coupled:
-                    part *= self.weights[block, None]
+                    part *= self.weights[block]
                 total[:] += part.sum(axis=0)
             return product
 
@@ -205,7 +206,7 @@ class Objective:
             for rows in self.blocks(slice(0, self.n), change.shape[1]):
                 gradient = self.loss.gradient(self.targets(rows, columns), point.raw[rows] + t * change[rows])
                 if self.weights is not None:
-                    gradient *= self.weights[rows, None]
+                    gradient *= self.weights_of(rows, columns)
                 slopes += np.einsum("ij,ij->j", gradient, change[rows])
             along = self.penalised(step)
             total = slopes.sum(keepdims=True) if self.loss.coupled else slopes
@@ -219,13 +220,19 @@ class Objective:
         part: Array = self.y[rows]
         return part if self.loss.coupled or columns is None else part[:, columns]
 
+    def weights_of(self, rows: slice, columns: Columns) -> Float64:
+        """Weights of rows, where there are any: one column, or those named of many."""
+        assert self.weights is not None, "asked for where there are weights"
+        part: Float64 = self.weights[rows]
+        return part if columns is None or part.shape[1] == 1 else part[:, columns]
+
     def residual_norms(self, point: Point) -> Float64:
         """Norm over rows of ``s_i dl/df`` by problem."""
         squares = np.zeros(point.raw.shape[1])
         for rows in self.blocks(slice(0, self.n), point.raw.shape[1]):
             gradient = self.loss.gradient(self.targets(rows, None), point.raw[rows])
             if self.weights is not None:
-                gradient *= self.weights[rows, None]
+                gradient *= self.weights[rows]
             squares += np.einsum("ij,ij->j", gradient, gradient)
         return np.sqrt(squares.sum(keepdims=True) if self.loss.coupled else squares)
 
@@ -253,9 +260,9 @@ class _Sums:
             with np.errstate(over="ignore", invalid="ignore"):
                 value, gradient = objective.loss.value_and_gradient(objective.targets(block, columns), part)
                 if objective.weights is not None:
-                    weights = objective.weights[block]
-                    value = value * (weights if value.ndim == 1 else weights[:, None])
-                    gradient *= weights[:, None]
+                    weights = objective.weights_of(block, columns)
+                    value = value * (weights[:, 0] if value.ndim == 1 else weights)
+                    gradient *= weights
                 self.values += value.sum(axis=0)
                 sums = gradient.sum(axis=0)
             if not np.isfinite(sums).all():

@@ -52,7 +52,7 @@ class SampledHessian:
         if self.coupled:
             curvature = curvature * (1.0 - curvature)
             if objective.weights is not None:
-                curvature *= objective.weights[:, None]
+                curvature *= objective.weights
         trace = np.einsum("ij,i->j", curvature, norms)
         sizes = norms * (curvature / np.where(trace > 0, trace, 1.0)).sum(axis=1)
         chance = inclusion(sizes, sample_size(objective, k))

@@ -12,10 +12,10 @@ from sklearn.base import ClassifierMixin
 
 from ._callbacks import progress, with_callbacks
 from ._design import checked_weights, read_features
-from ._iterative import IterativeBase, checked_number
-from ._minimise import minimise
+from ._iterative import IterativeBase, checked_number, class_factors
+from ._minimise import Origin, minimise
 from ._objective import Objective
-from ._targets import Labels, class_weights
+from ._targets import Labels
 from .losses import BinaryLogistic, Loss, MultinomialLogistic
 
 __all__ = ["CodeLogisticRegression"]
@@ -40,7 +40,7 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
     fit_intercept : bool, default=True
         b.
     class_weight : dict, "balanced" or None, default=None
-        Factors of s by class; ``"balanced"``: n / (classes * rows of the class).
+        Factors of s by class; ``"balanced"``: in inverse proportion to the weight of the class's rows.
     solver : {"newton-cg", "lbfgs"}, default="newton-cg"
         ``"newton-cg"`` is Newton's method, its steps by conjugate gradients on products with the codes,
         preconditioned by a sample of rows; ``"lbfgs"`` is limited-memory BFGS.
@@ -136,7 +136,10 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
         tol, max_iter = self._checked_stops()
         design = read_features(self, X, reset=True)
         labels = Labels(self, y, design.shape[0], multilabel=False)
-        weights = class_weights(self.class_weight, labels, checked_weights(sample_weight, design.shape[0]))
+        weights = checked_weights(sample_weight, design.shape[0])
+        factors = class_factors(self.class_weight, labels, weights)
+        if factors is not None:
+            weights = factors[labels.index] * (1.0 if weights is None else weights)
         loss, targets, intercept = _problem(labels, weights)
         objective = Objective(
             design,
@@ -147,20 +150,20 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
             penalty=0.0 if math.isinf(C) else 1.0 / C,
             fit_intercept=bool(self.fit_intercept),
         )
-        start = self._start(objective)
+        start, origin = self._start(objective), Origin.of(objective, intercept)
         self.classes_ = labels.classes
         with progress(self, max_iter, X=X, y=y, sample_weight=sample_weight) as tick:
             result = minimise(
                 objective,
-                intercept,
+                origin,
                 start=start,
                 solver=solver,
                 tol=tol,
                 max_iter=max_iter,
                 tick=tick,
-                model=lambda theta: dict(zip(("coef_", "intercept_"), self._split(theta), strict=True)),
+                model=self._attributes,
             )
-        self.coef_, self.intercept_ = self._split(result.theta)
+        self.coef_, self.intercept_ = self._split(result.point.theta)
         self.n_iter_ = np.array([result.n_iter], dtype=np.int32)
         self.n_products_ = objective.n_products
         return self

@@ -7,8 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from nanogram import ops
+from nanogram._code_matrix.blocks import centred
+from nanogram.ops.reference import Precision
+
 from ._batches import Batch
-from ._design import Design
+from ._design import CodesDesign, Design
 from ._rates import sample_rows
 from .losses import Loss, Poisson
 
@@ -65,24 +69,26 @@ class Problem:
             raise ValueError(f"the second codes have shape {backward.shape}; those of the first, {design.shape}, match")
         self.design, self.backward, self.loss, self.y, self.k = design, backward, loss, y, k
         self.weights, self.penalty, self.fit_intercept, self.rows = weights, penalty, fit_intercept, rows
+        self.products = Products(design)
         self.sample = sample_rows(design, rows, seed)
         self.spread = 1.0
         if centre is None and fit_intercept:
             centre = self.sample.design.column_sums() / len(self.sample.ids)
         self.centre = centre if fit_intercept and centre is not None and centre.any() else None
 
-    def raw(self, design: Design, W: Float64, b: Float64) -> Float64:
-        """Raw predictions of rows."""
-        raw = design.matvec(W, "fast")
+    def raw(self, batch: Batch, W: Float64, b: Float64, precision: Precision = "fast") -> Float64:
+        """Raw predictions of a batch's rows."""
+        raw = self.products.matvec(batch, W, precision)
         if self.fit_intercept:
-            raw += b if self.centre is None else b - self.centre @ W
+            raw += self.intercept(W, b)
         return raw
 
-    def back(self, design: Design, R: Float64, sums: Float64) -> Float64:
+    def back(self, batch: Batch, R: Float64, sums: Float64) -> Float64:
         """``(Z - 1 c^T)^T R``; ``sums`` are those of R's columns."""
-        G = design.rmatvec(R, "fast")
+        G = self.products.rmatvec(batch, R)
         if self.centre is not None:
-            G -= np.multiply.outer(self.centre, sums)
+            for j in range(self.k):
+                G[:, j] -= sums[j] * self.centre
         return G
 
     def residuals(self, batch: Batch, raw: Float64) -> Float64:
@@ -112,12 +118,57 @@ class Problem:
         """F on the training rows: one pass."""
         raw = self.design.matvec(W, "float32")
         if self.fit_intercept:
-            raw += b if self.centre is None else b - self.centre @ W
+            raw += self.intercept(W, b)
         return self.mean_loss(raw) + 0.5 * self.penalty * float(np.vdot(W, W))
+
+    def forget(self) -> None:
+        """Let go of rows and targets; what is left can go on with others."""
+        del self.design, self.backward, self.y, self.weights, self.rows, self.products, self.sample
 
     def intercept(self, W: Float64, b: Float64) -> Float64:
         """Intercepts for rows that are not centred."""
-        return b if self.centre is None else b - self.centre @ W
+        # Not by BLAS: its threads go on spinning after a call and slow down the products that follow.
+        return b if self.centre is None else b - np.einsum("i,ij->j", self.centre, W)
+
+
+class Products:
+    """Products with batches, at the least cost a call: what a code's decoder says is looked up once, not each time."""
+
+    def __init__(self, design: Design) -> None:
+        self.packed = isinstance(design, CodesDesign) and design.Z.code.layout is not None
+        if self.packed:
+            code = design.Z.code  # type: ignore[attr-defined]  # packed says that it is a CodesDesign
+            self.layout, self.table, self.m = ops.get_layout(code.layout), code.table, design.shape[1]
+            self.zero2, self.scale, self.offset = (
+                (0, np.ones(()), np.zeros(())) if self.table is not None else centred(code)
+            )
+
+    def matvec(self, batch: Batch, V: Float64, precision: Precision = "fast") -> Float64:
+        """``Z V``."""
+        if batch.words is None or not self.packed:
+            return batch.design.matvec(V, precision)
+        shape, scale, offset = (len(batch.ids), self.m), self.scale, self.offset
+        weighted = V if scale.ndim == 0 else V * scale[:, None]
+        result = ops.matmul(
+            batch.words, self.layout, shape, weighted, zero2=self.zero2, table=self.table, precision=precision
+        )
+        if scale.ndim == 0:
+            result *= scale
+        if offset.any():
+            result += (V * (offset if offset.ndim == 0 else offset[:, None])).sum(axis=0)
+        return result
+
+    def rmatvec(self, batch: Batch, R: Float64) -> Float64:
+        """``Z^T R``, at precision "fast"."""
+        if batch.words is None or not self.packed:
+            return batch.design.rmatvec(R, "fast")
+        shape, scale, offset = (len(batch.ids), self.m), self.scale, self.offset
+        result = ops.rmatmul(batch.words, self.layout, shape, R, zero2=self.zero2, table=self.table)
+        if scale.ndim or scale != 1.0:
+            result *= scale if scale.ndim == 0 else scale[:, None]
+        if offset.any():
+            result += (offset if offset.ndim == 0 else offset[:, None]) * R.sum(axis=0)
+        return result
 
 
 def mean_loss(loss: Loss, y: Array, raw: Float64, weights: Float64 | None) -> float:

@@ -105,11 +105,11 @@ class Plain(Stepper):
     def step(self, batch: Batch, other: Batch | None, rate: float) -> None:
         """One step: W <- W - rate (gradient of the batch + penalty W)."""
         problem, momentum = self.problem, self.settings.momentum
-        R = problem.residuals(batch, problem.raw(batch.design, self.W, self.b))
-        design = batch.design if other is None else other.design
+        R = problem.residuals(batch, problem.raw(batch, self.W, self.b))
+        rows = batch if other is None else other
         if momentum:
             sums = R.sum(axis=0)
-            G = problem.back(design, R, sums)
+            G = problem.back(rows, R, sums)
             if problem.penalty:
                 G += problem.penalty * self.W
             if self.velocity is not None:
@@ -122,7 +122,7 @@ class Plain(Stepper):
             sums = R.sum(axis=0)
             if problem.penalty:
                 self.W *= 1.0 - rate * problem.penalty
-            self.W -= problem.back(design, R, sums)
+            self.W -= problem.back(rows, R, sums)
             sums = sums / rate
         if problem.fit_intercept:
             # As if the intercept were the weight of a constant feature as large as the others.

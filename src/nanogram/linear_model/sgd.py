@@ -15,11 +15,13 @@ back. Training ends with the tenth halving. Without heldout rows the objective o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import ThreadpoolController
 
 from nanogram.projections import Stream
 
@@ -35,6 +37,10 @@ __all__ = ["Heldout", "Plain", "Problem", "Result", "Settings", "Stepper", "mini
 Array = npt.NDArray[Any]
 Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
+#: Products of a batch (rows x features x columns) that are small.
+SMALL = 250 * 8192 * 16
+#: Share of the first loss that is none.
+NOTHING = 1e-10
 #: Ends an epoch: told the metric, the rate and a maker of the model as it is; True stops.
 Tick = Callable[..., bool]
 
@@ -172,17 +178,20 @@ def minimise(
     history: list[float] = []
     rates: list[float] = []
     done = stopped = interrupted = False
+    threads = Threads(problem, settings)
     try:
         for number in range(settings.max_iter):
             rates.append(halving.rate)
-            run.epoch(pairs(problem, settings, number), halving.rate, number)
+            with threads.limited():
+                run.epoch(pairs(problem, settings, number), halving.rate, number)
             metric = _metric(problem, heldout, *run.model())
             history.append(metric)
             if constant:
                 halving.best, halving.model = metric, run.model()
                 done = number + 1 == settings.max_iter
             else:
-                done = halving.after(metric, run)
+                # A loss of nothing (separable classes) can go on to gain 1 % for ever.
+                done = halving.after(metric, run) or metric <= NOTHING * history[0]
             if tick is not None:
                 model = halving.model or run.model()
                 stopped = tick(model=lambda m=model: m, loss=metric, rate=rates[-1])
@@ -196,6 +205,25 @@ def minimise(
     if not constant and not np.isfinite(halving.best):
         done = False
     return Result(W, problem.intercept(W, b), len(history), done, interrupted, history, rates)
+
+
+class Threads:
+    """One thread for the products of small batches: others would wait for work busily and take time from the rest.
+
+    Measured (250 rows, 8,192 ternary features, two cores): an epoch takes 1.9 times as long with two threads as with
+    one for a single column, 1.2 times as long for ten.
+    """
+
+    def __init__(self, problem: Problem, settings: Settings) -> None:
+        small = settings.batch_size * problem.design.shape[1] * max(problem.k, 8) <= SMALL
+        self.controller = ThreadpoolController() if small and problem.products.packed else None
+
+    def limited(self) -> AbstractContextManager[Any]:
+        """A context for the steps of an epoch."""
+        if self.controller is None:
+            return nullcontext()
+        limit: AbstractContextManager[Any] = self.controller.limit(limits=1, user_api="openmp")
+        return limit
 
 
 def started(problem: Problem, start: tuple[Float64, Float64] | None) -> tuple[Float64, Float64]:

@@ -27,7 +27,7 @@ from .halp import HALP, LowPrecision
 from .losses import Loss
 from .sgd import Heldout, Result, Threads, minimise, pairs, rate_of, started
 
-__all__ = ["SOLVERS", "SGDBase", "Targets"]
+__all__ = ["SOLVERS", "SGDBase", "Targets", "has_steps"]
 
 Array = npt.NDArray[Any]
 Float64 = npt.NDArray[np.float64]
@@ -41,6 +41,13 @@ class Targets(NamedTuple):
     loss: Loss
     y: Array
     k: int
+
+
+def has_steps(estimator: Any) -> bool:
+    """Whether an estimator can go on with other rows."""
+    if estimator.solver != "sgd":
+        raise AttributeError(f"partial_fit is for solver='sgd'; solver={estimator.solver!r} needs all rows at once")
+    return True
 
 
 class SGDBase(CallbackSupportMixin, BaseEstimator):
@@ -270,10 +277,6 @@ class SGDBase(CallbackSupportMixin, BaseEstimator):
 
     def _step_through(self, design: Design, targets: Targets, weights: Float64 | None, second: Design | None) -> Self:
         """One epoch over these rows at a fixed rate, from where the last call ended."""
-        if self.solver != "sgd":
-            raise ValueError(
-                f"partial_fit takes steps of solver='sgd'; solver={self.solver!r} needs all rows for its own"
-            )
         settings = self._settings()
         first = not hasattr(self, "_run")
         last = None if first else self._run.problem

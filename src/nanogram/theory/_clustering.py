@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 
 from nanogram.activations import Activation
 
-__all__ = ["Halves", "clustering_information", "leading_eigenvectors", "mutual_information"]
+__all__ = ["Agreement", "Halves", "clustering_agreement", "leading_eigenvectors", "mutual_information"]
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.intp]
@@ -30,6 +30,13 @@ class Halves(NamedTuple):
         return cls(rows[chosen] @ rows[chosen].T, None if labels is None else labels[chosen], seed)
 
 
+class Agreement(NamedTuple):
+    """Bits that two clusterings share, and the share of the eigenvectors' square that the clusters explain."""
+
+    bits: float
+    tightness: float
+
+
 def leading_eigenvectors(kernel: Floats, k: int) -> tuple[Floats, Floats]:
     """The k largest eigenvalues of P K P, decreasing, and their unit eigenvectors."""
     centred = kernel - kernel.mean(axis=0) - kernel.mean(axis=1)[:, None] + kernel.mean()
@@ -38,20 +45,20 @@ def leading_eigenvectors(kernel: Floats, k: int) -> tuple[Floats, Floats]:
     return values[::-1], vectors[:, ::-1]
 
 
-def clustering_information(halves: Halves, activation: Activation, n_clusters: int) -> float:
+def clustering_agreement(halves: Halves, activation: Activation, n_clusters: int) -> Agreement:
     """Bits that the clusterings of the two halves share about all rows, or (mean of both) tell of the labels."""
     squares = np.diag(halves.dots)
     kernel = activation.kernel_from_dots(squares, halves.dots, squares)
     n = len(kernel) // 2
     first, second = np.arange(n), np.arange(n, 2 * n)
-    names = [_cluster_all(kernel, own, n_clusters, halves.seed) for own in (first, second)]
+    names, tight = zip(*(_cluster_all(kernel, own, n_clusters, halves.seed) for own in (first, second)), strict=True)
     if halves.labels is None:
-        return mutual_information(names[0], names[1])
-    return float(np.mean([mutual_information(name, halves.labels) for name in names]))
+        return Agreement(mutual_information(names[0], names[1]), float(np.mean(tight)))
+    return Agreement(float(np.mean([mutual_information(name, halves.labels) for name in names])), float(np.mean(tight)))
 
 
-def _cluster_all(kernel: Floats, own: Integers, n_clusters: int, seed: int) -> Integers:
-    """k-means on the leading eigenvectors of the rows ``own``; the others by the extension K(x, own) v / lambda."""
+def _cluster_all(kernel: Floats, own: Integers, n_clusters: int, seed: int) -> tuple[Integers, float]:
+    """Clusters of all rows: k-means on the leading eigenvectors of the rows ``own``, others by K(x, own) v / lambda."""
     from sklearn.cluster import KMeans
 
     inner = kernel[np.ix_(own, own)]
@@ -64,7 +71,8 @@ def _cluster_all(kernel: Floats, own: Integers, n_clusters: int, seed: int) -> I
     places = outer @ (vectors[:, sound] / values[sound])
     places[own] = vectors[:, sound]
     fitted = KMeans(n_clusters, n_init=4, random_state=seed).fit(vectors[:, sound])
-    return np.asarray(fitted.predict(np.ascontiguousarray(places)), dtype=np.intp)
+    explained = 1 - float(fitted.inertia_) / np.count_nonzero(sound)
+    return np.asarray(fitted.predict(np.ascontiguousarray(places)), dtype=np.intp), explained
 
 
 def mutual_information(a: Integers, b: Integers) -> float:

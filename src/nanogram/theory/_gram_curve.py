@@ -23,7 +23,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Atoms", "Cell", "bisect_rising", "cells", "height", "invert", "newton", "slope_sum", "z_of_u"]
+__all__ = [
+    "Atoms",
+    "Cell",
+    "bisect_rising",
+    "cells",
+    "height",
+    "invert",
+    "newton",
+    "resolvent_sum",
+    "slope_sum",
+    "z_of_u",
+]
 
 Floats = npt.NDArray[np.float64]
 Complexes = npt.NDArray[np.complex128]
@@ -63,6 +74,15 @@ def z_of_u(u: npt.NDArray[np.complex128] | Floats, atoms: Atoms) -> Complexes:
         part = flat[block]
         out[block] = part * (1 + (1 / (part[:, None] - atoms.values)) @ (atoms.weights * atoms.values) / atoms.m)
     return out.reshape(np.shape(u))
+
+
+def resolvent_sum(u: Complexes, weights: Floats, atoms: Atoms) -> Complexes:
+    """Sum of weights_k/(u - lambda_k), elementwise."""
+    out = np.empty_like(u)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for block in _blocks(len(u), atoms):
+            out[block] = (1 / (u[block, None] - atoms.values)) @ weights
+    return out
 
 
 def slope_sum(a: Floats, b: Floats, atoms: Atoms) -> Floats:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from nanogram.activations import Activation, LeakyReLU, Moments, Quadratic, make_activation
 from nanogram.rows import as_row_source
 
-from ._clustering import Halves, clustering_information
+from ._clustering import Halves, clustering_agreement
 from .mixture_statistics import GMMStatistics, checked_labels, checked_rows, gmm_statistics
 from .step_design import design_step_code
 from .step_report import StepDesign
@@ -25,6 +25,9 @@ Family = Literal["mean", "covariance", "balanced"]
 TABLE = ("identity", "sign", "sin", "erf", "relu", "abs", "cos", "gaussian")
 #: Slopes a- of max(t, 0) + a- max(-t, 0) between the identity (-1) and the modulus (1).
 SLOPES = (-1.0, -0.5, -0.2, 0.0, 0.2, 0.5, 0.8, 1.0)
+
+#: Bits; scores nearer than this to each other, or than two standard errors, are a tie.
+_TIE = 0.02
 
 
 class ActivationProfile(NamedTuple):
@@ -164,12 +167,13 @@ def activation_profile(
         raise ValueError("activations is empty")
     leaky = {f"leaky {slope}": LeakyReLU(1.0, slope) for slope in SLOPES}
     halves = [Halves.draw(rows, names, max_rows, int(rng.integers(2**31))) for _ in range(n_splits)]
-    measured = {
-        name: np.array([clustering_information(half, activation, int(K)) for half in halves])
+    found = {
+        name: np.array([clustering_agreement(half, activation, int(K)) for half in halves])
         for name, activation in (made | leaky).items()
     }
+    measured = {name: values[:, 0] for name, values in found.items()}
     scores = {name: float(values.mean()) for name, values in measured.items()}
-    best = max(made, key=lambda name: scores[name])
+    best = _chosen(made, measured, {name: float(found[name][:, 1].mean()) for name in made}, tau)
     slope = max(leaky, key=lambda name: scores[name])
     moments = leaky[slope].moments(tau)
     return ActivationProfile(
@@ -198,6 +202,18 @@ def _thinned(X: Any, count: int, rng: np.random.Generator) -> Any:
     if n is None or n <= count or not source.random_access:
         return source
     return source.take(np.sort(rng.permutation(n)[:count]), np.float64, sparse="dense")
+
+
+def _chosen(made: dict[str, Activation], measured: dict[str, Floats], tightness: dict[str, float], tau: float) -> str:
+    """Among the activations that tie with the highest score: a mean-oriented one of least noise, else the tightest."""
+    top = max(made, key=lambda name: measured[name].mean())
+    behind = {name: measured[top] - measured[name] for name in made}
+    tied = [name for name, d in behind.items() if d.mean() <= max(_TIE, 2 * d.std(ddof=1) / np.sqrt(len(d)))]
+    moments = {name: made[name].moments(tau) for name in tied}
+    means = [name for name in tied if _family(moments[name], tau) == "mean"]
+    if means:
+        return min(means, key=lambda name: moments[name].d0 / (tau * moments[name].d1))
+    return max(tied, key=lambda name: tightness[name])
 
 
 def _family(moments: Moments, tau: float) -> Family:

@@ -171,8 +171,10 @@ class GramSpectrum:
         """
         points, u = self._of_plane(z)
         n, m = self.n_samples, self.n_features
+        rank = self._atoms.weights.sum()
+        # 1 + delta = u/z. Summed over eigenvalues: the closed form -(1 - m/n)/z - (m/n)/u loses digits where m >> n.
         with np.errstate(divide="ignore", invalid="ignore"):
-            values = -(n - m) / (n * points) - (m / n) / u
+            values = -(curve.resolvent_sum(u, self._atoms.weights, self._atoms) * u + (n - rank)) / (n * points)
         zero = points == 0
         if zero.any():
             if self.mass_at_zero > 0 or self._cells[0].left == 0.0:
@@ -185,8 +187,9 @@ class GramSpectrum:
         points, u = self._of_plane(z)
         if (points == 0).any() and self.mass_at_zero > 0:
             raise ValueError("z = 0: delta has a pole there, as the law has mass at zero")
-        with np.errstate(divide="ignore", invalid="ignore"):
-            values = u / points - 1
+        # u/z - 1, without its cancellation.
+        part = curve.resolvent_sum(u, self._atoms.weights * self._atoms.values, self._atoms) / self.n_features
+        values = -part / (1 + part)
         share = self._atoms.weights.sum() / self.n_features
         values[points == 0] = share / (1 - share) if share < 1 else np.inf
         return values.reshape(np.shape(z))[()]

@@ -20,7 +20,7 @@ from ._minimise import SOLVERS
 from ._objective import Objective, Point
 from ._targets import Labels
 
-__all__ = ["IterativeBase", "checked_integer", "checked_number", "class_factors"]
+__all__ = ["IterativeBase", "checked_integer", "checked_number", "class_factors", "label_index"]
 
 Float64 = npt.NDArray[np.float64]
 
@@ -47,6 +47,12 @@ def checked_integer(name: str, value: Any) -> int | None:
     return number
 
 
+def label_index(labels: Labels) -> npt.NDArray[np.int64]:
+    """Position of each row's class; labels of one column have one."""
+    assert labels.index is not None, "labels of one column"
+    return labels.index.astype(np.int64, copy=False)
+
+
 def class_factors(class_weight: Any, labels: Labels, weights: Float64 | None) -> Float64 | None:
     """Factors of weights by class, None where there are none; "balanced" counts rows by their weights."""
     if class_weight is None:
@@ -54,7 +60,7 @@ def class_factors(class_weight: Any, labels: Labels, weights: Float64 | None) ->
     factors = compute_class_weight(class_weight, classes=labels.classes, y=labels.y, sample_weight=weights)
     if not (np.isfinite(factors) & (factors >= 0)).all():
         raise ValueError(f"class_weight={class_weight!r} is not accepted; finite weights of at least 0 are")
-    counts = np.bincount(labels.index, weights, len(factors))
+    counts = np.bincount(label_index(labels), weights, len(factors))
     if not (factors * counts).any():
         raise ValueError("sample_weight and class_weight together sum to zero: no row counts")
     return np.asarray(factors, dtype=np.float64)
@@ -114,7 +120,7 @@ class IterativeBase(CallbackSupportMixin, BaseEstimator):
         check_is_fitted(self)
         design = read_features(self, X, reset=False)
         coef = np.atleast_2d(self.coef_)
-        return design.matvec(np.ascontiguousarray(coef.T)) + self.intercept_
+        return np.asarray(design.matvec(np.ascontiguousarray(coef.T)) + self.intercept_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

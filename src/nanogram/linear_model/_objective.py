@@ -43,7 +43,10 @@ class Point(NamedTuple):
 
     def take(self, columns: Columns) -> Point:
         """The problems named."""
-        return self if columns is None else Point(*(part[..., columns] for part in self))
+        if columns is None:
+            return self
+        theta, raw, value, gradient, finite = self
+        return Point(theta[:, columns], raw[:, columns], value[columns], gradient[:, columns], finite[columns])
 
     def put(self, columns: Columns, other: Point) -> Point:
         """With the problems named as in another point; changes this one."""
@@ -109,7 +112,7 @@ class Objective:
 
     def dot(self, A: Float64, B: Float64) -> Float64:
         """Inner products by problem."""
-        products = np.einsum("ij,ij->j", A, B)
+        products: Float64 = np.einsum("ij,ij->j", A, B)
         return products.sum(keepdims=True) if self.loss.coupled else products
 
     def penalised(self, theta: Float64) -> Float64:

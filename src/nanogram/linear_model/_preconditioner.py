@@ -62,10 +62,11 @@ class SampledHessian:
         r = len(picked)
         seen = np.einsum("ij,i->j", delta, norms[picked])
         unseen = np.count_nonzero(sizes) > r
-        self.rho = objective.penalty + (trace / max(r, 1) if unseen else 0.0)
-        self.rho = np.maximum(self.rho, 1e-12 * np.maximum(seen, 1e-280))
+        rho = objective.penalty + (trace / max(r, 1) if unseen else 0.0)
+        self.rho: Float64 = np.maximum(rho, 1e-12 * np.maximum(seen, 1e-280))
         # Of the intercept: small beside what it sees, yet of use where a penalty is all there is.
-        self.rho_b = np.maximum(objective.intercept_penalty, 1e-3 * self.rho / max(float(norms.mean()), 1e-280))
+        floor = 1e-3 * self.rho / max(float(norms.mean()), 1e-280)
+        self.rho_b: Float64 = np.maximum(objective.intercept_penalty, floor)
         self.primal = objective.m < r
         self.roots = np.sqrt(delta)
         if self.primal:

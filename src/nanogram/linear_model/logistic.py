@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 
 from ._callbacks import progress, with_callbacks
 from ._design import checked_weights, read_features
-from ._iterative import IterativeBase, checked_number, class_factors
+from ._iterative import IterativeBase, checked_number, class_factors, label_index
 from ._minimise import Origin, minimise
 from ._objective import Objective
 from ._targets import Labels
@@ -139,7 +139,7 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
         weights = checked_weights(sample_weight, design.shape[0])
         factors = class_factors(self.class_weight, labels, weights)
         if factors is not None:
-            weights = factors[labels.index] * (1.0 if weights is None else weights)
+            weights = factors[label_index(labels)] * (1.0 if weights is None else weights)
         loss, targets, intercept = _problem(labels, weights)
         objective = Objective(
             design,
@@ -193,10 +193,10 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
 
 def _problem(labels: Labels, weights: Float64 | None) -> tuple[Loss, npt.NDArray[Any], Float64]:
     """The loss, its targets, and the best intercepts for zero coefficients: log odds, or logs of shares less a mean."""
-    k = len(labels.classes)
-    counts = np.bincount(labels.index, weights, k)
+    k, index = len(labels.classes), label_index(labels)
+    counts = np.bincount(index, weights, k)
     # A class whose rows weigh nothing has no share; one row's worth of it keeps the start finite.
-    logs = np.log(np.where(counts > 0, counts, counts.sum() / (labels.index.size + 1)))
+    logs = np.log(np.where(counts > 0, counts, counts.sum() / (index.size + 1)))
     if k == 2:
-        return BinaryLogistic(), (labels.index[:, None] == 1).astype(np.float64), logs[1:] - logs[:1]
-    return MultinomialLogistic(), labels.index, logs - logs.mean()
+        return BinaryLogistic(), (index[:, None] == 1).astype(np.float64), logs[1:] - logs[:1]
+    return MultinomialLogistic(), index, logs - logs.mean()

@@ -198,12 +198,12 @@ class CodeRegressor(RegressorMixin, IterativeBase):
 
     def _checked_targets(self, y: Any, n_rows: int) -> Float64:
         _refuse_none(self, y)
-        y = np.asarray(_check_y(y, y_numeric=True, estimator=self), dtype=np.float64)
-        check_consistent_length(np.empty((n_rows, 0)), y)
-        if self.loss == "poisson" and (y < 0).any():
-            bad = int(np.flatnonzero(y < 0)[0])
-            raise ValueError(f"y[{bad}] is {y[bad]}; with loss='poisson' targets of at least 0 are accepted")
-        return y
+        targets: Float64 = np.asarray(_check_y(y, y_numeric=True, estimator=self), dtype=np.float64)
+        check_consistent_length(np.empty((n_rows, 0)), targets)
+        if self.loss == "poisson" and (targets < 0).any():
+            bad = int(np.flatnonzero(targets < 0)[0])
+            raise ValueError(f"y[{bad}] is {targets[bad]}; with loss='poisson' targets of at least 0 are accepted")
+        return targets
 
     # ------------------------------------------------------------------ solution
 

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 
 from ._callbacks import progress, with_callbacks
 from ._design import checked_weights, read_features
-from ._iterative import IterativeBase, checked_number, class_factors
+from ._iterative import IterativeBase, checked_number, class_factors, label_index
 from ._minimise import Origin, minimise
 from ._objective import Objective
 from ._targets import Labels
@@ -175,7 +175,7 @@ class CodeLinearSVC(ClassifierMixin, IterativeBase):
         if factors is None:
             return weights
         if len(labels.classes) == 2:
-            result = factors[labels.index][:, None]
+            result = factors[label_index(labels)][:, None]
         else:
             result = np.where(labels.targets > 0, factors, 1.0)
         return result if weights is None else result * weights[:, None]

@@ -7,6 +7,7 @@ ArcCosineFeatures   the arc-cosine kernels of order 0 and 1
 NystroemFeatures    any kernel through landmarks, float or quantised
 CodeMatrix          packed codes and their products
 CodeRidge           ridge regression on codes; CodeRidgeCV, CodeRidgeClassifier
+StreamedFeatures    a feature map whose codes are stored, or made anew in each pass
 hstack, vstack      code matrices side by side, one under the other
 codes               values to small integers and back
 ops                 the compute routines, and which instruction set runs them
@@ -21,6 +22,7 @@ from .feature_map import FeatureMap
 from .linear_model import CodeRidge, CodeRidgeClassifier, CodeRidgeCV
 from .nystroem import NystroemFeatures
 from .presets import ArcCosineFeatures, FourierFeatures, TernaryFeatures
+from .streamed_features import StreamedFeatures
 
 __all__ = [
     "ArcCosineFeatures",
@@ -31,6 +33,7 @@ __all__ = [
     "FeatureMap",
     "FourierFeatures",
     "NystroemFeatures",
+    "StreamedFeatures",
     "TernaryFeatures",
     "__version__",
     "codes",

@@ -36,6 +36,7 @@ BLOCK_BYTES = 16 << 20
 GRAM_BYTES = 64 << 20
 #: What solvers and encoders need beside the codes, at the least.
 WORKSPACE = 8 << 20
+STORAGES = ("auto", "stored", "streamed")
 _TILE = 16
 #: Rows of a pass that only counts them.
 _COUNTED = 4096
@@ -366,7 +367,7 @@ def encode(
     >>> type(encode(features, X)).__name__, type(encode(features, X, max_memory="10MB")).__name__
     ('CodeMatrix', 'StreamedCodes')
     """
-    if storage not in ("auto", "stored", "streamed"):
+    if storage not in STORAGES:
         raise ValueError(f"storage={storage!r} is not known; 'auto', 'stored' and 'streamed' are accepted")
     budget = available_memory() // 2 if max_memory is None else parse_memory(max_memory)
     # A quarter of a small budget: codes of a block, and what encoding it takes beside them.

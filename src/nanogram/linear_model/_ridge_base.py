@@ -108,7 +108,9 @@ class RidgeBase(CallbackSupportMixin, BaseEstimator):
         counts, residuals = np.zeros(B.shape[1], dtype=np.int64), np.ones(B.shape[1])
         max_iter = 1000 if self.max_iter is None else int(self.max_iter)
         factor = SinglePrecision(problem.matrix(np.float32)) if choice.single else None
-        sketch = None if choice.single else nystroem(problem, default_rank(*problem.design.shape), self._seed())
+        sketch = (
+            None if choice.single else nystroem(problem, default_rank(*problem.design.shape, B.shape[1]), self._seed())
+        )
         # A factor serves one alpha, a sketch all of them.
         groups = [alpha == a for a in np.unique(alpha)] if factor is not None else [np.ones(len(alpha), dtype=bool)]
         stopped = False

@@ -126,7 +126,7 @@ def path_models(
             np.repeat(alphas, t),
             np.tile(B, (1, len(alphas))),
             start=None,
-            preconditioner=nystroem(problem, default_rank(*design.shape), seed),
+            preconditioner=nystroem(problem, default_rank(*design.shape, t * len(alphas)), seed),
             tol=tol,
             max_iter=max_iter,
             tick=lambda _, relative: tick(float(relative.max())),

@@ -41,7 +41,7 @@ class CodeRidgeClassifier(ClassifierMixin, RidgeBase):
         by squared error.
     solver, dual, max_memory, max_iter, warm_start, random_state, verbose
         As in `CodeRidge`.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Conjugate gradients stop at this relative residual: far beyond what classes depend on.
 
     Attributes
@@ -86,7 +86,7 @@ class CodeRidgeClassifier(ClassifierMixin, RidgeBase):
         solver: str = "auto",
         dual: bool | str = "auto",
         max_memory: int | str | None = None,
-        tol: float = 1e-4,
+        tol: float = 1e-3,
         max_iter: int | None = None,
         warm_start: bool = False,
         random_state: int | None = None,

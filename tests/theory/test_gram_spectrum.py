@@ -93,7 +93,8 @@ def test_density_is_the_jump_of_the_transform_and_the_slope_of_the_cdf(name, m):
         x = left + (right - left) * np.array([0.1, 0.37, 0.5, 0.81, 0.97])
         density = law.density(x)
         assert (density > 0).all()
-        np.testing.assert_allclose(law.stieltjes(x).imag / np.pi, density, rtol=1e-8)
+        np.testing.assert_allclose(law.stieltjes(x, limit="above").imag / np.pi, density, rtol=1e-8)
+        np.testing.assert_allclose(law.stieltjes(x, limit="below").imag / np.pi, -density, rtol=1e-8)
         h = 1e-4 * (right - left)
         np.testing.assert_allclose((law.cdf(x + h) - law.cdf(x - h)) / (2 * h), density, rtol=1e-3)
 
@@ -234,6 +235,11 @@ def test_points_where_quantities_do_not_exist():
     law = theory.gram_spectrum(np.ones(10), 5)
     with pytest.raises(ValueError, match=r"z = 0: the law has mass 0\.5 there"):
         law.stieltjes(0)
+    for transform in (law.stieltjes, law.delta):
+        with pytest.raises(ValueError, match=r"z=2 is on the support \[0\.171573, 5\.82843\]"):
+            transform([-1.0, 2.0])
+        with pytest.raises(ValueError, match="limit='left'"):
+            transform(2.0, limit="left")
     with pytest.raises(ValueError, match="pole"):
         law.delta(0)
     for function in (law.density, law.cdf):

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,7 @@ from .equivalent import EquivalentKernel
 __all__ = ["GramSpectrum", "IsolatedEigenvalues", "gram_spectrum"]
 
 Floats = npt.NDArray[np.float64]
+Limit = Literal["above", "below"] | None
 
 
 class IsolatedEigenvalues(NamedTuple):
@@ -163,13 +164,13 @@ class GramSpectrum:
 
     # ------------------------------------------------------------------ in the plane
 
-    def stieltjes(self, z: npt.ArrayLike) -> Any:
+    def stieltjes(self, z: npt.ArrayLike, *, limit: Limit = None) -> Any:
         """Stieltjes transform (1/n) tr (Phi/(1 + delta(z)) - z I)^-1, with the number n of samples.
 
-        For real z in the support it is the limit from the upper half-plane, whose imaginary part is pi times the
-        density. At 0, where there is mass at zero or no finite limit, it is refused.
+        On the support it has no value, but limits from the two half-planes: real z there are refused unless ``limit``
+        is "above" (the imaginary part is pi times the density) or "below". So is 0 where there is mass at zero.
         """
-        points, u = self._of_plane(z)
+        points, u = self._of_plane(z, limit)
         n, m = self.n_samples, self.n_features
         rank = self._atoms.weights.sum()
         # 1 + delta = u/z. Summed over eigenvalues: the closed form -(1 - m/n)/z - (m/n)/u loses digits where m >> n.
@@ -182,9 +183,9 @@ class GramSpectrum:
             values[zero] = np.sum(self._atoms.weights / self._atoms.values) / n / (1 - n / m)
         return values.reshape(np.shape(z))[()]
 
-    def delta(self, z: npt.ArrayLike) -> Any:
+    def delta(self, z: npt.ArrayLike, *, limit: Limit = None) -> Any:
         """delta(z) = (1/m) tr Phi (Phi/(1 + delta) - z I)^-1; on the real axis as `stieltjes`."""
-        points, u = self._of_plane(z)
+        points, u = self._of_plane(z, limit)
         if (points == 0).any() and self.mass_at_zero > 0:
             raise ValueError("z = 0: delta has a pole there, as the law has mass at zero")
         # u/z - 1, without its cancellation.
@@ -194,14 +195,26 @@ class GramSpectrum:
         values[points == 0] = share / (1 - share) if share < 1 else np.inf
         return values.reshape(np.shape(z))[()]
 
-    def _of_plane(self, z: npt.ArrayLike) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128]]:
+    def _of_plane(
+        self, z: npt.ArrayLike, limit: Limit
+    ) -> tuple[npt.NDArray[np.complex128], npt.NDArray[np.complex128]]:
+        if limit not in (None, "above", "below"):
+            raise ValueError(f"limit={limit!r} must be None, 'above' or 'below'")
         points = np.asarray(z, dtype=np.complex128).ravel()
         if not np.isfinite(points).all():
             raise ValueError("z contains NaN or infinity")
         u = np.empty_like(points)
         real = points.imag == 0
         if real.any():
-            u[real] = self._on_axis(points[real].real)
+            on = self._on_axis(points[real].real)
+            if limit is None and (on.imag > 0).any():
+                x = points[real].real[on.imag > 0][0]
+                left, right = next(pair for pair in self.support if x <= pair[1])
+                raise ValueError(
+                    f"z={x:.6g} is on the support [{left:.6g}, {right:.6g}], where the transform has two limits: "
+                    "pass limit='above' or 'below', or complex z; density(x) is the density there"
+                )
+            u[real] = on.conj() if limit == "below" else on
         if not real.all():
             up = points.real[~real] + 1j * np.abs(points.imag[~real])
             found = curve.invert(up, self._atoms)

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ._callbacks import Progress
 from ._objective import Objective, Point
+from ._preconditioner import row_norms
 from .lbfgs import lbfgs
 from .newton import newton
 
@@ -42,13 +43,13 @@ class Origin(NamedTuple):
     point: Point
     #: By problem.
     reference: Float64
-    #: Squared norms of rows, (n,).
+    #: Squared norms of rows, (n,), or about that (`row_norms`).
     norms: Float64
 
     @classmethod
     def of(cls, objective: Objective, intercept: Float64) -> Origin:
         """With this intercept, the best one for zero coefficients or near it."""
-        norms = objective.design.squared_row_norms()
+        norms = row_norms(objective.design)
         point = objective.constant(intercept)
         size = np.sqrt(objective.dot(point.gradient, point.gradient))
         expected = np.sqrt(norms.sum() / objective.n) * objective.residual_norms(point)

@@ -22,13 +22,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
+from ._design import ArrayDesign, Design
 from ._objective import Objective
 
-__all__ = ["SampledHessian"]
+__all__ = ["SampledHessian", "row_norms"]
 
 Float64 = npt.NDArray[np.float64]
 #: Bytes that the factors of all problems may take together.
 MOST_BYTES = 32 << 20
+#: Matrices of more entries than this have norms of so many rows taken.
+NORMS_ENTRIES = 20_000_000
+NORMS_ROWS = 512
 
 
 class SampledHessian:
@@ -57,7 +61,10 @@ class SampledHessian:
         sizes = norms * (curvature / np.where(trace > 0, trace, 1.0)).sum(axis=1)
         chance = inclusion(sizes, sample_size(objective, k))
         picked = systematic_sample(chance)
-        self.design = objective.design.rows(picked)
+        try:
+            self.design = objective.design.rows(picked)
+        except TypeError:  # rows that come in one order only: no sample, no preconditioner
+            picked = picked[:0]
         delta = curvature[picked] / chance[picked, None]
         r = len(picked)
         seen = np.einsum("ij,i->j", delta, norms[picked])
@@ -121,6 +128,22 @@ class SampledHessian:
         if self.intercept:
             result[m] -= inner.sum(axis=0) / rho_b
         return result
+
+
+def row_norms(design: Design) -> Float64:
+    """Squared norms of rows; of large matrices of codes, or where rows are encoded, the mean over some of them for all.
+
+    Codes of random features have rows of nearly equal norm, and to decode all of them costs more than many products.
+    What is made of the norms, chances of rows to be in a sample, need not be exact.
+    """
+    n, m = design.shape
+    if n <= NORMS_ROWS or isinstance(design, ArrayDesign) or (n * m < NORMS_ENTRIES and not design.streamed):
+        return design.squared_row_norms()
+    try:
+        some = design.rows(np.linspace(0, n - 1, NORMS_ROWS).astype(np.int64))
+    except TypeError:  # rows that come in one order only
+        return design.squared_row_norms()
+    return np.full(n, some.squared_row_norms().mean())
 
 
 def sample_size(objective: Objective, k: int) -> int:

@@ -10,10 +10,14 @@ solution where it is. That is up to the gradients, which are of precision "float
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
+from ._design import CodesDesign, Design
 from ._objective import Columns, Objective, Point
 from ._preconditioner import SampledHessian
 from ._search import search
@@ -51,12 +55,22 @@ def newton(objective: Objective, point: Point, reference: Float64, norms: Float6
                 columns = None
         part, scale = point.take(columns), reference if columns is None else reference[columns]
         curvature = objective.curvature(part, columns)
-        preconditioner = SampledHessian(objective, curvature, norms)
         relative = np.sqrt(objective.dot(part.gradient, part.gradient)) / np.where(scale > 0, scale, 1.0)
-        step = truncated(objective, curvature, preconditioner, part.gradient, np.minimum(0.3, np.sqrt(relative)))
+        with _quiet_blas(objective.design):
+            preconditioner = SampledHessian(objective, curvature, norms)
+            step = truncated(objective, curvature, preconditioner, part.gradient, np.minimum(0.3, np.sqrt(relative)))
         del preconditioner, curvature  # not needed in the search, which has arrays of its own
         point = point.put(columns, search(objective, part, step, columns))
         yield point
+
+
+def _quiet_blas(design: Design) -> AbstractContextManager[Any]:
+    """One thread for the preconditioner's small systems where products are our own.
+
+    Threads of OpenBLAS go on spinning after each call and would take the cores from the products.
+    """
+    ours = isinstance(design, CodesDesign) and design.Z.code.layout is not None
+    return threadpool_limits(1, user_api="blas") if ours else nullcontext()
 
 
 def truncated(

@@ -31,10 +31,10 @@ class Halves(NamedTuple):
 
 
 class Agreement(NamedTuple):
-    """Bits that two clusterings share, and the share of the eigenvectors' square that the clusters explain."""
+    """Bits that two clusterings share; share of the first K - 1 eigenvalues in the first K, the mean of both."""
 
     bits: float
-    tightness: float
+    prominence: float
 
 
 def leading_eigenvectors(kernel: Floats, k: int) -> tuple[Floats, Floats]:
@@ -51,10 +51,14 @@ def clustering_agreement(halves: Halves, activation: Activation, n_clusters: int
     kernel = activation.kernel_from_dots(squares, halves.dots, squares)
     n = len(kernel) // 2
     first, second = np.arange(n), np.arange(n, 2 * n)
-    names, tight = zip(*(_cluster_all(kernel, own, n_clusters, halves.seed) for own in (first, second)), strict=True)
+    names, prominence = zip(
+        *(_cluster_all(kernel, own, n_clusters, halves.seed) for own in (first, second)), strict=True
+    )
     if halves.labels is None:
-        return Agreement(mutual_information(names[0], names[1]), float(np.mean(tight)))
-    return Agreement(float(np.mean([mutual_information(name, halves.labels) for name in names])), float(np.mean(tight)))
+        return Agreement(mutual_information(names[0], names[1]), float(np.mean(prominence)))
+    return Agreement(
+        float(np.mean([mutual_information(name, halves.labels) for name in names])), float(np.mean(prominence))
+    )
 
 
 def _cluster_all(kernel: Floats, own: Integers, n_clusters: int, seed: int) -> tuple[Integers, float]:
@@ -71,8 +75,8 @@ def _cluster_all(kernel: Floats, own: Integers, n_clusters: int, seed: int) -> t
     places = outer @ (vectors[:, sound] / values[sound])
     places[own] = vectors[:, sound]
     fitted = KMeans(n_clusters, n_init=4, random_state=seed).fit(vectors[:, sound])
-    explained = 1 - float(fitted.inertia_) / np.count_nonzero(sound)
-    return np.asarray(fitted.predict(np.ascontiguousarray(places)), dtype=np.intp), explained
+    prominence = float(values[:-1].sum() / values.sum())
+    return np.asarray(fitted.predict(np.ascontiguousarray(places)), dtype=np.intp), prominence
 
 
 def mutual_information(a: Integers, b: Integers) -> float:

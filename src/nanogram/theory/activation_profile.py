@@ -204,8 +204,8 @@ def _thinned(X: Any, count: int, rng: np.random.Generator) -> Any:
     return source.take(np.sort(rng.permutation(n)[:count]), np.float64, sparse="dense")
 
 
-def _chosen(made: dict[str, Activation], measured: dict[str, Floats], tightness: dict[str, float], tau: float) -> str:
-    """Among the activations that tie with the highest score: a mean-oriented one of least noise, else the tightest."""
+def _chosen(made: dict[str, Activation], measured: dict[str, Floats], prominence: dict[str, float], tau: float) -> str:
+    """Of the activations that tie with the highest score: mean-oriented of least noise, else most prominent."""
     top = max(made, key=lambda name: measured[name].mean())
     behind = {name: measured[top] - measured[name] for name in made}
     tied = [name for name, d in behind.items() if d.mean() <= max(_TIE, 2 * d.std(ddof=1) / np.sqrt(len(d)))]
@@ -213,7 +213,7 @@ def _chosen(made: dict[str, Activation], measured: dict[str, Floats], tightness:
     means = [name for name in tied if _family(moments[name], tau) == "mean"]
     if means:
         return min(means, key=lambda name: moments[name].d0 / (tau * moments[name].d1))
-    return max(tied, key=lambda name: tightness[name])
+    return max(tied, key=lambda name: prominence[name])
 
 
 def _family(moments: Moments, tau: float) -> Family:

@@ -36,10 +36,10 @@ FIRING_BOUND = 0.02
 FIRING_LIMIT = 1e-8
 #: Below this h2 / h1 the far side of a folded code lies beyond five standard deviations: it is a monotone one.
 FOLD_RATIO = 0.5
-#: The zero kernel has error one: above this the size of the noise says nothing about the worth of a code.
-HOPELESS_ERROR = 0.8
 #: A Hermite coefficient smaller than this share of the other is lost in the rounding of the cells.
 LEAST_SHARE = 1e-10
+#: The zero kernel has error one: a code with a larger bias than this has next to nothing of the target, at any m.
+HOPELESS_BIAS = 0.8
 #: Beyond it exp(-tau) leaves the range of double.
 MOST_TAU = 500.0
 #: Rows on which 'auto' compares codes.
@@ -114,9 +114,9 @@ def design_step_code(
         Even where d1 = 0; else monotone for two and three levels, free for four, as long as one threshold at
         2 tau sqrt(d2/d1) fires for 2 % of rows ('rbf': tau up to 4.2). Beyond that a Gaussian target gets a
         periodic code, any other a folded one. With X (or ``dimension``) a Gaussian target gets, at every tau, the
-        one of the two whose centred kernel has the smaller expected error at ``n_features``, up to a multiple of P
-        (:func:`design_kernel_error`); the one with the smaller bias when both errors exceed 0.8, where m features
-        hold no kernel yet.
+        one of the three (increasing in its range, folded from tau = 0.25 on, periodic) whose centred kernel has the
+        smallest expected error at ``n_features``, up to a multiple of P (:func:`design_kernel_error`). Codes with a
+        bias above 0.8 have next to nothing of the kernel, however little their noise: they come last.
 
     Kernels agree after centring, so the mean of the code is free. Two levels are put symmetrically (-v, v),
     three monotone ones at v(-1, 0, 1), which storage likes; all others have mean zero under N(0, tau), which
@@ -152,9 +152,7 @@ def design_step_code(
     if len(designs) > 1:
         rows = _nominal_rows(tau, dimension) if X is None else _some_rows(X)
         errors = {design.kind: design_kernel_error(design, goal, rows, n_features) for design in designs}
-        hopeless = min(error.total for error in errors.values()) > HOPELESS_ERROR
-        best = min(designs, key=lambda design: errors[design.kind].bias if hopeless else errors[design.kind].total)
-        best = best._replace(compared=errors)
+        best = min(designs, key=lambda design: _rank(errors[design.kind]))._replace(compared=errors)
     if best.activity < FIRING_BOUND:
         warnings.warn(
             f"the {best.kind} code of {best.n_levels} levels at tau={tau:.6g} leaves its commonest level for only "
@@ -246,9 +244,17 @@ def _candidates(moments: Moments, tau: float, levels: int, weight: float | None,
     plain: Kind = "free" if levels == 4 else "monotone"
     h1, h2 = hermite(moments, tau)
     in_range = bool(cell_probabilities(np.array([h2 / h1]))[1] >= FIRING_BOUND)
-    if comparing and (in_range or levels == 4):
-        return [plain, "periodic"]
+    if comparing:
+        increasing: list[Kind] = [plain] if in_range or levels == 4 else []
+        folded: list[Kind] = ["folded"] if h2 >= FOLD_RATIO * h1 else []
+        return [*increasing, *folded, "periodic"]
     return [plain] if in_range else ["periodic" if weight is not None else "folded"]
+
+
+def _rank(error: KernelError) -> tuple[bool, float]:
+    """By total error; codes that are all bias last, and among themselves by bias."""
+    hopeless = error.bias > HOPELESS_BIAS
+    return hopeless, error.bias if hopeless else error.total
 
 
 def _others(weight: float | None) -> str:

@@ -8,6 +8,8 @@ NystroemFeatures    any kernel through landmarks, float or quantised
 CodeMatrix          packed codes and their products
 CodeRidge           ridge regression on codes; CodeRidgeCV, CodeRidgeClassifier
 StreamedFeatures    a feature map whose codes are stored, or made anew in each pass
+CodePCA             principal components of codes
+CodeSGDClassifier   mini-batches, low-precision models; CodeSGDRegressor
 hstack, vstack      code matrices side by side, one under the other
 codes               values to small integers and back
 ops                 the compute routines, and which instruction set runs them
@@ -18,8 +20,9 @@ testing             contract tests for new codes, matrices and ops
 from . import codes, ops
 from ._version import __version__
 from .code_matrix import CodeMatrix, hstack, vstack
+from .decomposition import CodePCA
 from .feature_map import FeatureMap
-from .linear_model import CodeRidge, CodeRidgeClassifier, CodeRidgeCV
+from .linear_model import CodeRidge, CodeRidgeClassifier, CodeRidgeCV, CodeSGDClassifier, CodeSGDRegressor
 from .nystroem import NystroemFeatures
 from .presets import ArcCosineFeatures, FourierFeatures, TernaryFeatures
 from .streamed_features import StreamedFeatures
@@ -27,9 +30,12 @@ from .streamed_features import StreamedFeatures
 __all__ = [
     "ArcCosineFeatures",
     "CodeMatrix",
+    "CodePCA",
     "CodeRidge",
     "CodeRidgeCV",
     "CodeRidgeClassifier",
+    "CodeSGDClassifier",
+    "CodeSGDRegressor",
     "FeatureMap",
     "FourierFeatures",
     "NystroemFeatures",

@@ -1,0 +1,1 @@
+"""SPECTRUM: On the Spectrum of Random Features Maps of High Dimensional Data."""

@@ -1,0 +1,1 @@
+"""TRF: ternary random features."""

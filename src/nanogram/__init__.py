@@ -10,6 +10,7 @@ CodeRidge           ridge regression on codes; CodeRidgeCV, CodeRidgeClassifier
 StreamedFeatures    a feature map whose codes are stored, or made anew in each pass
 CodePCA             principal components of codes
 CodeSGDClassifier   mini-batches, low-precision models; CodeSGDRegressor
+CodeKMeans          mini-batch k-means on codes
 hstack, vstack      code matrices side by side, one under the other
 codes               values to small integers and back
 ops                 the compute routines, and which instruction set runs them
@@ -19,6 +20,7 @@ testing             contract tests for new codes, matrices and ops
 
 from . import codes, ops
 from ._version import __version__
+from .cluster import CodeKMeans
 from .code_matrix import CodeMatrix, hstack, vstack
 from .decomposition import CodePCA
 from .feature_map import FeatureMap
@@ -29,6 +31,7 @@ from .streamed_features import StreamedFeatures
 
 __all__ = [
     "ArcCosineFeatures",
+    "CodeKMeans",
     "CodeMatrix",
     "CodePCA",
     "CodeRidge",

@@ -52,8 +52,10 @@ class Origin(NamedTuple):
         norms = row_norms(objective.design)
         point = objective.constant(intercept)
         size = np.sqrt(objective.dot(point.gradient, point.gradient))
-        expected = np.sqrt(norms.sum() / objective.n) * objective.residual_norms(point)
-        return cls(point, np.maximum(size, expected), norms)
+        residuals = objective.residual_norms(point)
+        reference = np.maximum(size, np.sqrt(norms.sum() / objective.n) * residuals)
+        # Features that are all 0 leave an intercept, which is a feature of ones.
+        return cls(point, np.where(norms.any(), reference, np.sqrt(objective.n) * residuals), norms)
 
 
 class Result(NamedTuple):

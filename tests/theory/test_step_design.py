@@ -315,6 +315,25 @@ def test_auto_by_tau_and_by_rows():
     assert set(held.compared) == {"monotone", "periodic"}
 
 
+@pytest.mark.parametrize("levels", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("tau", "dimension", "m"), [(0.5, 500, 1000), (1.0, 500, 8192), (4.0, 500, 8192), (4.0, 28, 500)]
+)
+def test_auto_takes_the_least_expected_error(levels, tau, dimension, m):
+    best = design("rbf", tau, levels, dimension=dimension, n_features=m)
+    plain = "free" if levels == 4 else "monotone"
+    assert set(best.compared) == {plain, "folded", "periodic"}
+    assert best.compared[best.kind].total == min(error.total for error in best.compared.values())
+
+
+def test_auto_passes_over_codes_that_have_nothing_of_the_kernel():
+    # At tau = 14 the folded code has its (d1, d2), and no more of the kernel than zero has: a bias of one.
+    best = design("rbf", 14.0, 3, dimension=28, n_features=8192)
+    assert best.compared["folded"].bias > 0.99
+    assert best.compared["folded"].total < best.compared["periodic"].total
+    assert best.kind == "periodic"
+
+
 def test_rare_codes_warn_and_then_refuse():
     with pytest.warns(theory.RareFiringWarning, match="'periodic' or 'folded'"):
         theory.design_step_code("rbf", 14.0, 2, kind="monotone")

@@ -78,6 +78,8 @@ def plot(records: Sequence[Record]) -> Any:
         ax.errorbar(ratios, errors[:, 0], np.nan_to_num(errors[:, 1]), marker="o", ms=4, color=colour, label=label)
     ax.plot(ratios, errors[0, 0] * np.sqrt(ratios[0] / np.array(ratios)), ls=":", color="grey", label="(m/n)^-1/2")
     ax.set(xscale="log", yscale="log", xlabel="m / n  (n = p = 512)", ylabel="|K - G| / |K|")
+    ax.set_xticks(ratios, [f"{ratio:g}" for ratio in ratios])
+    ax.minorticks_off()
     ax.legend(frameon=False)
     return figure
 

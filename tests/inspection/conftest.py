@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 
 import pytest
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
+HAS_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
+collect_ignore_glob = [] if HAS_MATPLOTLIB else ["test_*.py"]
+
+if HAS_MATPLOTLIB:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
 
 
 @pytest.fixture(autouse=True)

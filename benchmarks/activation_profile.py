@@ -6,7 +6,8 @@ random features, as in the paper, and once with the exact kernel (features witho
 and its pick counts as right when it is within 2 points of the best activation. FINDING are the sets on which the rule
 was made; CHECKING those it met only when it was finished.
 
-    python benchmarks/activation_profile.py            # some minutes; writes benchmarks/results/activation_profile.*
+    python benchmarks/activation_profile.py finding     # some minutes; results/activation_profile_finding.*
+    python benchmarks/activation_profile.py checking
 """
 
 from __future__ import annotations
@@ -162,52 +163,39 @@ def measure(name):
     return record
 
 
-def tables(records):
+def table_of(records):
     """Markdown."""
-    out = []
-    for part, names in (("Finding", FINDING), ("Checking", CHECKING)):
-        known = [name for name in names if name in records]
-        rows = []
-        for name in known:
-            r = records[name]
-            cells = [name, r["pick"], r["dominant"]]
-            for protocol in ("features", "exact"):
-                p = r[protocol]
-                cells.append(f"{100 * p['accuracy'][r['pick']]:.1f} / {100 * p['accuracy'][p['best']]:.1f} {p['best']}")
-                cells.append(f"{100 * p['behind']:.1f} +- {100 * p['error']:.1f}")
-            cells.append(f"{r['pick_with_labels']}, {100 * r['features']['behind_with_labels']:.1f}")
-            cells.append(f"{r['norms'][0]:.3g} / {r['norms'][1]:.3g}")
-            rows.append(cells)
-        header = ["set", "pick", "dominant", "32 features: pick / best", "behind", "exact: pick / best", "behind"]
-        header += ["with labels, behind", "means / covariances"]
-        counts = [
-            sum(records[name][protocol]["behind"] <= TOLERANCE for name in known) for protocol in ("features", "exact")
-        ]
-        out.append(
-            f"## {part}\n\nWithin 2 points of the best: {counts[0]} of {len(known)} with 32 features, "
-            f"{counts[1]} of {len(known)} with the exact kernel.\n\n{_runner.markdown_table(header, rows)}"
-        )
-    return "\n".join(out)
+    rows = []
+    for name, r in records.items():
+        cells = [name, r["pick"], r["dominant"]]
+        for protocol in ("features", "exact"):
+            p = r[protocol]
+            cells.append(f"{100 * p['accuracy'][r['pick']]:.1f} / {100 * p['accuracy'][p['best']]:.1f} {p['best']}")
+            cells.append(f"{100 * p['behind']:.1f} +- {100 * p['error']:.1f}")
+        cells.append(f"{r['pick_with_labels']}, {100 * r['features']['behind_with_labels']:.1f}")
+        cells.append(f"{r['norms'][0]:.3g} / {r['norms'][1]:.3g}")
+        rows.append(cells)
+    header = ["set", "pick", "dominant", "32 features: pick / best", "behind", "exact: pick / best", "behind"]
+    header += ["with labels, behind", "means / covariances"]
+    counts = [sum(r[protocol]["behind"] <= TOLERANCE for r in records.values()) for protocol in ("features", "exact")]
+    return (
+        f"Within 2 points of the best: {counts[0]} of {len(records)} with 32 features, {counts[1]} of {len(records)} "
+        f"with the exact kernel.\n\n{_runner.markdown_table(header, rows)}"
+    )
 
 
 def main():
-    """Measure and write."""
+    """Measure and write, set by set."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="*", help="names of sets, or FINDING, CHECKING")
+    parser.add_argument("part", choices=("finding", "checking"))
+    parser.add_argument("--only", nargs="*", help="names of sets")
     parser.add_argument("--out", type=Path, default=_runner.RESULTS)
     options = parser.parse_args()
     records = {}
-    parts = {"FINDING": FINDING, "CHECKING": CHECKING}
-    chosen = [each for name in options.only or ("FINDING", "CHECKING") for each in parts.get(name, (name,))]
-    for name in chosen:
-        records[name] = r = measure(name)
-        print(
-            f"{name:36s} {r['pick']:9s} {r['dominant']:12s}"
-            + "".join(f" {k} -{100 * r[k]['behind']:.1f} ({r[k]['best']})" for k in ("features", "exact"))
-            + f" labels {r['pick_with_labels']} -{100 * r['features']['behind_with_labels']:.1f} {r['seconds']:.1f} s",
-            flush=True,
-        )
-    _runner.write("activation_profile", {"sets": records, "tolerance": TOLERANCE}, tables(records), options.out)
+    for name in options.only or {"finding": FINDING, "checking": CHECKING}[options.part]:
+        records[name] = measure(name)
+        record = {"part": options.part, "sets": records, "tolerance": TOLERANCE}
+        _runner.write(f"activation_profile_{options.part}", record, table_of(records), options.out)
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ def activation_profile(
     Notes
     -----
     Costs ``2 n_splits`` decompositions of (max_rows/2)-sized matrices for each activation: some seconds. How often
-    the rule is right is measured in ``benchmarks/results/activation_profile.md``.
+    the rule is right is measured in ``benchmarks/results/activation_profile_checking.md``.
 
     Examples
     --------

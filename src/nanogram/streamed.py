@@ -260,6 +260,14 @@ class StreamedCodes(Design):
             out += Z.rmatvec(R[rows], precision)
         return out
 
+    def precise_rmatvec(self, R: Float64) -> Float64:
+        """``Z^T R`` to about 1e-13: each block's part as precise as that."""
+        R = np.asarray(R, dtype=np.float64)
+        out = np.zeros((self.shape[1], *R.shape[1:]))
+        for rows, Z in self._passes(self.block_bytes):
+            out += CodesDesign(Z).precise_rmatvec(R[rows])
+        return out
+
     def there_and_back(self, V: Float64, between: Between, precision: Precision = "float32") -> Float64:
         """``Z^T between(Z V)``: one pass for both products."""
         V = np.asarray(V, dtype=np.float64)
@@ -274,7 +282,7 @@ class StreamedCodes(Design):
         """``Z^T diag(weights) Z``: one pass; holds two (m, m) arrays while it adds."""
         out: npt.NDArray[Any] | None = None
         for rows, Z in self._passes(max(self.block_bytes, min(GRAM_BYTES, 4 * self.block_bytes))):
-            part = Z.gram(None if weights is None else weights[rows], dtype)
+            part = CodesDesign(Z).gram(None if weights is None else weights[rows], dtype)
             if out is None:
                 out = part
             else:

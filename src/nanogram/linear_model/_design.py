@@ -282,10 +282,10 @@ def checked_weights(sample_weight: Any, n_rows: int) -> Float64 | None:
     """Weights of rows as float64, None where all are equal to begin with; negative ones and a zero sum are refused."""
     if sample_weight is None:
         return None
-    weights = _check_sample_weight(sample_weight, np.empty((n_rows, 0)), dtype=np.float64)
+    weights = _check_sample_weight(sample_weight, np.empty((n_rows, 0)), dtype=np.float64, allow_all_zero_weights=True)
     if (weights < 0).any():
         bad = int(np.flatnonzero(weights < 0)[0])
         raise ValueError(f"sample_weight[{bad}] is {weights[bad]}; weights of at least 0 are accepted")
     if not weights.any():
-        raise ValueError("sample_weight sums to zero: no row counts")
+        raise ValueError("sample_weight sums to zero. Sample weights must contain at least one non-zero number.")
     return np.asarray(weights)

@@ -90,7 +90,7 @@ class RidgeBase(CallbackSupportMixin, BaseEstimator):
             self.solver_, self._spread = choice.solver, None
         else:
             solution = direct(problem, alpha, choice.solver, keep)
-            self.n_iter_, self.solver_ = None, solution.solver
+            self.n_iter_, self.solver_ = np.ones(Y.shape[1], dtype=np.int64), solution.solver
             self._spread = spread_of(problem, alpha, solution)
             coef = problem.coefficients(solution.x)
             objective = problem.penalised(alpha, solution.x, solution.right_hand_side)
@@ -148,7 +148,7 @@ class RidgeBase(CallbackSupportMixin, BaseEstimator):
                 x[:, group], counts[group], residuals[group] = solution.x, solution.n_iter, solution.residuals
             if stopped:
                 break
-        self.n_iter_ = None if choice.single else counts
+        self.n_iter_ = counts
         if not stopped and (residuals > float(self.tol)).any():
             self._warn(float(residuals.max()), int(counts.max()), max_iter)
         return x, B

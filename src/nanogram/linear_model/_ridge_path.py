@@ -33,10 +33,12 @@ GRID = np.logspace(-5, 2, 15)
 COLUMN_BYTES = 32e6
 
 
-def grid(design: Design) -> Float64:
+def grid(design: Design, weights: Float64 | None) -> Float64:
     """Alphas from 1e-5 to 1e2 times the mean squared norm of the centred rows, two a decade."""
-    mean = design.column_sums() / design.shape[0]
-    spread = float(design.squared_row_norms().mean() - mean @ mean)
+    total = float(design.shape[0]) if weights is None else float(weights.sum())
+    mean = design.column_sums() if weights is None else design.precise_rmatvec(weights)
+    mean = mean / total
+    spread = float(np.average(design.squared_row_norms(), weights=weights) - mean @ mean)
     return GRID * (spread if spread > 1e-12 * float(mean @ mean) and spread > 0 else 1.0)
 
 

@@ -55,7 +55,7 @@ def search(
     tick
         Told of each step.
     """
-    alphas = grid(design) if isinstance(estimator.alphas, str) and estimator.alphas == "auto" else None
+    alphas = grid(design, weights) if isinstance(estimator.alphas, str) and estimator.alphas == "auto" else None
     alphas = checked_alphas(estimator.alphas) if alphas is None else alphas
     per_target, cv, scoring = bool(estimator.alpha_per_target), estimator.cv, estimator.scoring
     if estimator.store_cv_results and cv != "loo":

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils import assert_all_finite
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_y, check_consistent_length
@@ -83,6 +84,10 @@ class Labels:
 
     def __init__(self, estimator: Any, y: Any, n_rows: int, *, multilabel: bool = True) -> None:
         _refuse_none(estimator, y)
+        values = np.asarray(y) if isinstance(y, list | tuple) else y
+        # Else the check casts them to integers, with a warning of NumPy's own.
+        if getattr(getattr(values, "dtype", None), "kind", "") == "f":
+            assert_all_finite(values, input_name="y")
         check_classification_targets(y)
         kind = type_of_target(y, input_name="y")
         self.multilabel = kind.startswith("multilabel")

@@ -61,6 +61,8 @@ class Tridiagonal:
     def solve_rotated(self, alpha: float, rotated: Float64) -> Float64:
         """``(T + alpha I)^-1 rotated``; an alpha that drowns in rounding is raised to where it does not."""
         shift = max(alpha, self.floor)
+        if self.order < 2:
+            return np.asarray(rotated / np.maximum(self.diagonal + shift, np.finfo(np.float64).tiny)[:, None])
         while True:
             bands = np.vstack([self.diagonal + shift, np.append(self.beside, 0.0)])
             try:

@@ -56,8 +56,8 @@ class CodeRidge(MultiOutputMixin, RegressorMixin, RegressorBase):
     ----------
     coef_ : array of shape (m,) or (n_targets, m)
     intercept_ : float or array of shape (n_targets,)
-    n_iter_ : array of shape (n_targets,) or None
-        Of conjugate gradients.
+    n_iter_ : array of shape (n_targets,)
+        Of conjugate gradients; 1 where a factorisation in double solved at once.
     noise_variance_ : float or array of shape (n_targets,)
         See Notes.
     solver_ : str

@@ -122,7 +122,7 @@ def plot_of(records: Sequence[Record], printed: Mapping[str, Sequence[float]]) -
             fmt="o",
             ms=4,
             color="#D55E00",
-            label="measured, as printed",
+            label="measured, start at class centres",
         )
         ax.errorbar(
             places + 0.12, blind[:, 0], 2 * blind[:, 1], fmt="s", ms=4, color="#0072B2", label="measured, blind start"

@@ -58,7 +58,7 @@ def plot(records: Sequence[Record]) -> Any:
     )
     ax.set(xscale="log", yscale="log", xlabel="p = 2 n", ylabel="|K - K~| / |K|")
     ax.set_xticks(dimensions, [str(p) for p in dimensions])
-    ax.minorticks_off()
+    ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
     ax.legend(frameon=False)
     return figure
 

@@ -131,7 +131,7 @@ ITEM = Item(
     data="Monte Carlo, pairs of rows of four shapes",
     sizes={
         "quick": Size([{"function": name, "draws": 100_000} for name in PRINTED], 2),
-        "full": Size([{"function": name, "draws": 1_000_000} for name in PRINTED], 10),
+        "full": Size([{"function": name, "draws": 1_000_000} for name in PRINTED], 6),
     },
     measure=measure,
     findings=findings,

@@ -156,7 +156,7 @@ ITEM = Item(
     data="Gaussian mixture as printed; Rademacher W added",
     sizes={
         "quick": Size(_grid(512, 2 * BLOCK, ("gaussian", "student_t")), 1),
-        "full": Size(_grid(2048, 8 * BLOCK, tuple(LAWS)), 3),
+        "full": Size(_grid(2048, 8 * BLOCK, tuple(LAWS)), 2),
     },
     measure=measure,
     findings=findings,

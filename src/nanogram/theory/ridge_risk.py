@@ -101,7 +101,6 @@ def ridge_risk(
     See Also
     --------
     kernel_ridge_risk : the same from kernel matrices, with the formulas.
-    population_ridge_risk : from the spectrum of the law of the rows, over the draw of rows too.
 
     Examples
     --------
@@ -313,6 +312,8 @@ def _vector(name: str, values: Any, n: int) -> Floats:
 
 
 def _cross(K: Any, n: int) -> Floats:
+    if np.iscomplexobj(K):
+        raise ValueError("K_test is complex; it must be real")
     matrix = np.asarray(K, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[1] != n or not len(matrix) or not np.isfinite(matrix).all():
         raise ValueError(f"K_test has shape {matrix.shape}; it must be finite and (n_test, {n})")

@@ -39,7 +39,7 @@ Float64 = npt.NDArray[np.float64]
 Int64 = npt.NDArray[np.int64]
 #: Products of a batch (rows x features x columns) that are small.
 SMALL = 250 * 8192 * 16
-#: Share of the first loss that is none.
+#: Share of the loss before training that is none.
 NOTHING = 1e-10
 #: Ends an epoch: told the metric, the rate and a maker of the model as it is; True stops.
 Tick = Callable[..., bool]
@@ -178,6 +178,7 @@ def minimise(
     history: list[float] = []
     rates: list[float] = []
     done = stopped = interrupted = False
+    before = 0.0
     threads = Threads(problem, settings)
     try:
         for number in range(settings.max_iter):
@@ -190,8 +191,12 @@ def minimise(
                 halving.best, halving.model = metric, run.model()
                 done = number + 1 == settings.max_iter
             else:
+                if number == 0:
+                    before = _metric(problem, heldout, W, b)
+                    if not metric <= before:  # worse than no training: the start counts as the best so far
+                        halving.best, halving.model = before, (W, b)
                 # A loss of nothing (separable classes) can go on to gain 1 % for ever.
-                done = halving.after(metric, run) or metric <= NOTHING * history[0]
+                done = halving.after(metric, run) or metric <= NOTHING * before
             if tick is not None:
                 model = halving.model or run.model()
                 stopped = tick(model=lambda m=model: m, loss=metric, rate=rates[-1])
@@ -216,7 +221,8 @@ class Threads:
 
     def __init__(self, problem: Problem, settings: Settings) -> None:
         small = settings.batch_size * problem.design.shape[1] * max(problem.k, 8) <= SMALL
-        self.controller = ThreadpoolController() if small and problem.products.packed else None
+        many = len(problem.rows) > 16 * settings.batch_size  # to find the threads takes as long as a few batches
+        self.controller = ThreadpoolController() if small and many and problem.products.packed else None
 
     def limited(self) -> AbstractContextManager[Any]:
         """A context for the steps of an epoch."""
@@ -269,7 +275,9 @@ def resampled(design: Design | None, number: int) -> Any:
     if design is None or not getattr(design, "stochastic", False):
         return design
     # 63 bits of a hash: neither the salt of the map itself nor that of another epoch.
-    salt = int(Stream(0, "sgd.resample", number).bits(1, 2).astype(np.uint64) @ np.array([1, 1 << 32], dtype=np.uint64))
+    salt = int(
+        Stream(0, "sgd.resample", number).bits(1, 2)[0].astype(np.uint64) @ np.array([1, 1 << 32], dtype=np.uint64)
+    )
     return design.resampled(salt >> 1)  # type: ignore[attr-defined]  # stochastic designs have it
 
 

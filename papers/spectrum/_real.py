@@ -20,10 +20,10 @@ from ._equivalence import error_finding, plot_spectrum
 N, ACTIVATION, DRAWS = 128, "relu", 500
 
 
-def sizes_of(data: str) -> dict[str, Size]:
+def sizes_of(data: str, seeds: int = 10) -> dict[str, Size]:
     return {
         "quick": Size([{"data": data, "n": N, "draws": 20}], 2),
-        "full": Size([{"data": data, "n": N, "draws": DRAWS}], 10),
+        "full": Size([{"data": data, "n": N, "draws": DRAWS}], seeds),
     }
 
 

@@ -87,23 +87,28 @@ class IterativeBase(CallbackSupportMixin, BaseEstimator):
             raise ValueError(f"solver={self.solver!r} is not accepted; {', '.join(map(repr, names))} are")
         return str(self.solver)
 
-    def _checked_stops(self) -> tuple[float, int | None]:
-        """``tol`` and ``max_iter``."""
-        tol = checked_number("tol", self.tol, "a number between 0 and 1", lambda one: 0.0 < one < 1.0)
+    def _checked_stops(self, default: float | None = None) -> tuple[float, int | None]:
+        """``tol``, which may be None where there is a default, and ``max_iter``."""
+        accepted = "a number between 0 and 1" if default is None else "None or a number between 0 and 1"
+        tol = default if self.tol is None and default is not None else self.tol
+        tol = checked_number("tol", tol, accepted, lambda one: 0.0 < one < 1.0)
         return tol, checked_integer("max_iter", self.max_iter)
 
     def _start(self, objective: Objective) -> Point | None:
         """The point of the last fit's coefficients, where they are asked for and fit this one."""
-        if not (self.warm_start and hasattr(self, "coef_")):
+        if not self._is_start(objective):
             return None
         coef = np.atleast_2d(self.coef_)
-        if coef.shape != (objective.k, objective.m):
-            return None
         theta = np.zeros((objective.size, objective.k))
         theta[: objective.m] = coef.T
         if objective.fit_intercept:
             theta[objective.m] = self.intercept_
         return objective.evaluate(theta)
+
+    def _is_start(self, objective: Objective) -> bool:
+        if not (self.warm_start and hasattr(self, "coef_")):
+            return False
+        return bool(np.atleast_2d(self.coef_).shape == (objective.k, objective.m))
 
     def _attributes(self, theta: Float64) -> dict[str, Any]:
         """Fitted attributes of parameters on the way."""

@@ -10,10 +10,13 @@ import numpy.typing as npt
 from scipy.special import log_expit, log_softmax
 from sklearn.base import ClassifierMixin
 
+from nanogram.projections import seed_from
+
 from ._callbacks import progress, with_callbacks
 from ._design import checked_weights, read_features
 from ._iterative import IterativeBase, checked_number, class_factors, label_index
-from ._minimise import Origin, minimise
+from ._logistic_sgd import TOL, by_batches
+from ._minimise import FINE, Origin, minimise
 from ._objective import Objective
 from ._targets import Labels
 from .losses import BinaryLogistic, Loss, MultinomialLogistic
@@ -41,15 +44,20 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
         b.
     class_weight : dict, "balanced" or None, default=None
         Factors of s by class; ``"balanced"``: in inverse proportion to the weight of the class's rows.
-    solver : {"newton-cg", "lbfgs"}, default="newton-cg"
+    solver : {"newton-cg", "lbfgs", "sgd"}, default="newton-cg"
         ``"newton-cg"`` is Newton's method, its steps by conjugate gradients on products with the codes,
-        preconditioned by a sample of rows; ``"lbfgs"`` is limited-memory BFGS.
-    tol : float, default=1e-5
-        The solver stops where the gradient's norm is this part of that at zero coefficients.
+        preconditioned by a sample of rows; ``"lbfgs"`` is limited-memory BFGS. ``"sgd"`` goes by mini-batches
+        and stops early (LP D.2), by a tenth of the rows that is held out: its coefficients are not those of the
+        least F. `CodeSGDClassifier` has its settings.
+    tol : float or None, default=None
+        newton-cg and lbfgs stop where the gradient's norm is this part of that at zero coefficients (None: 1e-5).
+        sgd halves its rate where the heldout loss gains less than this part of it (None: 0.01).
     max_iter : int or None, default=None
-        Most iterations; None: 100 of newton-cg, 1000 of lbfgs.
+        Most iterations; None: 100 of newton-cg, 1000 of lbfgs, 1000 epochs of sgd.
     warm_start : bool, default=False
         Start from the coefficients of the last fit.
+    random_state : int, RandomState or None, default=None
+        Of sgd: the order of rows, and the rows held out.
     verbose : int, default=0
         1 prints progress now and then, 2 each iteration.
 
@@ -60,7 +68,8 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
     intercept_ : array of shape (1,) or (n_classes,)
     n_iter_ : array of shape (1,)
     n_products_ : int
-        Products with Z or its transpose: what the fit cost. A gradient or a Hessian product takes two.
+        Products with Z or its transpose: what the fit cost. A gradient or a Hessian product takes two. Of sgd, two
+        for each epoch.
     n_features_in_ : int
     feature_names_in_ : array of shape (m,), where X has names
 
@@ -105,9 +114,10 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
         fit_intercept: bool = True,
         class_weight: Any = None,
         solver: str = "newton-cg",
-        tol: float = 1e-5,
+        tol: float | None = None,
         max_iter: int | None = None,
         warm_start: bool = False,
+        random_state: Any = None,
         verbose: int = 0,
     ) -> None:
         self.C = C
@@ -117,6 +127,7 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
         self.tol = tol
         self.max_iter = max_iter
         self.warm_start = warm_start
+        self.random_state = random_state
         self.verbose = verbose
 
     @with_callbacks
@@ -132,8 +143,8 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
             At least 0, not all 0.
         """
         C = checked_number("C", self.C, "a number above 0, inf included,", lambda one: one > 0.0)
-        solver = self._checked_solver()
-        tol, max_iter = self._checked_stops()
+        solver = self._checked_solver(("sgd",))
+        tol, max_iter = self._checked_stops(TOL if solver == "sgd" else FINE)
         design = read_features(self, X, reset=True)
         labels = Labels(self, y, design.shape[0], multilabel=False)
         weights = checked_weights(sample_weight, design.shape[0])
@@ -150,9 +161,12 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
             penalty=0.0 if math.isinf(C) else 1.0 / C,
             fit_intercept=bool(self.fit_intercept),
         )
-        start, origin = self._start(objective), Origin.of(objective, intercept)
         self.classes_ = labels.classes
-        with progress(self, max_iter, X=X, y=y, sample_weight=sample_weight) as tick:
+        told = {"X": X, "y": y, "sample_weight": sample_weight}
+        if solver == "sgd":
+            return self._by_batches(objective, label_index(labels), tol, max_iter, told)
+        start, origin = self._start(objective), Origin.of(objective, intercept)
+        with progress(self, max_iter, **told) as tick:
             result = minimise(
                 objective,
                 origin,
@@ -166,6 +180,28 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
         self.coef_, self.intercept_ = self._split(result.point.theta)
         self.n_iter_ = np.array([result.n_iter], dtype=np.int32)
         self.n_products_ = objective.n_products
+        return self
+
+    def _by_batches(
+        self, objective: Objective, index: npt.NDArray[np.int64], tol: float, max_iter: int | None, told: dict[str, Any]
+    ) -> Self:
+        start = None
+        if self._is_start(objective):
+            start = np.ascontiguousarray(self.coef_.T), np.asarray(self.intercept_, dtype=np.float64)
+        with progress(self, max_iter, **told, step="epoch") as tick:
+            result = by_batches(
+                objective,
+                index,
+                start=start,
+                tol=tol,
+                max_iter=max_iter,
+                seed=seed_from(self.random_state),
+                tick=tick,
+                model=lambda W, b: {"coef_": np.ascontiguousarray(W.T), "intercept_": b},
+            )
+        self.coef_, self.intercept_ = np.ascontiguousarray(result.coef.T), result.intercept
+        self.n_iter_ = np.array([result.n_iter], dtype=np.int32)
+        self.n_products_ = 2 * result.n_iter
         return self
 
     def decision_function(self, X: Any) -> Float64:

@@ -267,7 +267,9 @@ def _fixed_point(kernels: Sequence[Floats], m: int, alpha: float) -> tuple[Float
         mu = _effective_ridge(values, m, alpha)
         ratio = mu / alpha
         return np.array([ratio - 1]), (vectors * (ratio / (values + mu))) @ vectors.T
-    delta = np.zeros(len(kernels))
+    # Q <= I/alpha: the solution lies below. The map is increasing and concave, so that Newton's steps fall to it from
+    # there one by one; from below they would not (its slope may exceed 1 there).
+    delta = np.array([np.trace(K) for K in kernels]) / (m * alpha)
     for _ in range(_STEPS):
         system = sum(K / (1 + d) for K, d in zip(kernels, delta, strict=True)) + alpha * np.eye(n)
         Q = np.asarray(cho_solve(cho_factor(system), np.eye(n)))
@@ -276,8 +278,7 @@ def _fixed_point(kernels: Sequence[Floats], m: int, alpha: float) -> tuple[Float
         if np.all(np.abs(residual) <= 1e-12 * (1 + delta)):
             return delta, Q
         omega = np.array([[np.sum(A * B.T) for B in products] for A in products]) / (m * (1 + delta) ** 2)
-        # The map is increasing and concave, so that Newton's steps from below stay below or end at the solution.
-        delta = np.maximum(delta + np.linalg.solve(np.eye(len(delta)) - omega, residual), delta / 2)
+        delta = delta + np.linalg.solve(np.eye(len(delta)) - omega, residual)
     raise RuntimeError(f"the equations for delta did not settle in {_STEPS} steps (alpha={alpha:.3g}, m={m})")
 
 

@@ -20,7 +20,8 @@ bool isa_available(Isa isa) {
       return isa_available(Isa::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
              __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
              __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vpopcntdq") &&
-             __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bitalg");
+             __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bitalg") &&
+             __builtin_cpu_supports("gfni");
   }
   return false;
 #else

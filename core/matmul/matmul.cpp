@@ -272,9 +272,14 @@ void backward(const PackedCodes& codes, const DigitColumns& rhs, int64_t columns
 }
 
 template <class Pass>
-bool in_turns(const PackedCodes& codes, const RightHandSide& rhs, double* out, Interrupt& interrupt, Pass&& pass) {
+bool in_turns(const PackedCodes& codes, const RightHandSide& rhs, bool transposed, double* out, Isa isa,
+              Interrupt& interrupt, Pass&& pass) {
   Quantiser quantiser;
   if (!choose_digits(rhs, quantiser)) return false;
+  if (const LookupKernels* const kernels = lookup_for(codes, rhs, quantiser.n_digits, transposed, isa)) {
+    lookup_product(*kernels, codes, rhs, quantiser, transposed, out, interrupt);
+    return true;
+  }
   const int64_t turn = most_digit_columns / quantiser.n_digits;
   const int64_t stride = ceil_div(rhs.length, tile_rows) * tile_rows;
   DigitColumns digits;
@@ -290,12 +295,14 @@ bool in_turns(const PackedCodes& codes, const RightHandSide& rhs, double* out, I
 
 bool matmul(const PackedCodes& codes, const RightHandSide& rhs, double* out, Isa isa, Interrupt& interrupt) {
   if (codes.rows == 0 || rhs.columns == 0) return true;
-  return in_turns(codes, rhs, out, interrupt, [&](auto&&... args) { forward(args..., isa, interrupt); });
+  return in_turns(codes, rhs, false, out, isa, interrupt,
+                  [&](auto&&... args) { forward(args..., isa, interrupt); });
 }
 
 bool rmatmul(const PackedCodes& codes, const RightHandSide& rhs, double* out, Isa isa, Interrupt& interrupt) {
   if (codes.columns == 0 || rhs.columns == 0) return true;
-  return in_turns(codes, rhs, out, interrupt, [&](auto&&... args) { backward(args..., isa, interrupt); });
+  return in_turns(codes, rhs, true, out, isa, interrupt,
+                  [&](auto&&... args) { backward(args..., isa, interrupt); });
 }
 
 }  // namespace nanogram

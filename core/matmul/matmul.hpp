@@ -25,4 +25,11 @@ bool matmul(const PackedCodes& codes, const RightHandSide& rhs, double* out, Isa
 // out (columns, rhs.columns) = Z^T R; false when a right-hand side is not finite.
 bool rmatmul(const PackedCodes& codes, const RightHandSide& rhs, double* out, Isa isa, Interrupt& interrupt);
 
+// Look-ups instead (lookup.hpp), where an instruction set has them for these codes and right-hand sides: else null.
+struct LookupKernels;
+const LookupKernels* lookup_for(const PackedCodes& codes, const RightHandSide& rhs, int n_digits, bool transposed,
+                                Isa isa);
+void lookup_product(const LookupKernels& kernels, const PackedCodes& codes, const RightHandSide& rhs,
+                    const Quantiser& quantiser, bool transposed, double* out, Interrupt& interrupt);
+
 }  // namespace nanogram

@@ -123,4 +123,28 @@ void take_digits(const RightHandSide& rhs, const Quantiser& quantiser, std::int6
   }
 }
 
+void take_integers(const RightHandSide& rhs, const Quantiser& quantiser, std::int64_t first_column,
+                   std::int64_t columns, std::int64_t stride, IntegerColumns& out) {
+  const double limit = limit_of(quantiser.n_digits);
+  out.stride = stride;
+  out.values.assign(static_cast<std::size_t>(columns * stride), 0);
+  out.sums.assign(static_cast<std::size_t>(columns), 0);
+  out.scale.resize(static_cast<std::size_t>(columns));
+#pragma omp parallel for schedule(static) if (columns > 1 && columns * rhs.length > 65536)
+  for (std::int64_t c = 0; c < columns; ++c) {
+    const ColumnScale& scale = quantiser.columns[static_cast<std::size_t>(first_column + c)];
+    out.scale[static_cast<std::size_t>(c)] = scale.largest / limit / scale.lift;
+    const double factor = limit / (scale.largest == 0.0 ? 1.0 : scale.largest);
+    std::int32_t* const values = out.values.data() + c * stride;
+    std::int64_t sum = 0;
+    for_pieces(rhs, first_column + c, scale.lift, [&](std::int64_t start, const double* v, std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        values[start + i] = static_cast<std::int32_t>((v[i] * factor + rounding) - rounding);
+        sum += values[start + i];
+      }
+    });
+    out.sums[static_cast<std::size_t>(c)] = sum;
+  }
+}
+
 }  // namespace nanogram

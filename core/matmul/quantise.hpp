@@ -42,4 +42,15 @@ struct DigitColumns {
 void take_digits(const RightHandSide& rhs, const Quantiser& quantiser, std::int64_t first_column, std::int64_t columns,
                  std::int64_t stride, DigitColumns& out);
 
+// The same integers undivided, of at most three digits: `values[column * stride + i]`, zero from `length` to `stride`.
+struct IntegerColumns {
+  std::int64_t stride;
+  std::vector<std::int32_t> values;
+  std::vector<std::int64_t> sums;  // of each column
+  std::vector<double> scale;
+};
+
+void take_integers(const RightHandSide& rhs, const Quantiser& quantiser, std::int64_t first_column,
+                   std::int64_t columns, std::int64_t stride, IntegerColumns& out);
+
 }  // namespace nanogram

@@ -1,0 +1,302 @@
+// What the look-up kernels share: tables, threads, sums to values. README.md, "One and two bits", has the arithmetic.
+#include "matmul/lookup.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <vector>
+
+#include "common/threads.hpp"
+#include "matmul/kernels.hpp"
+#include "matmul/matmul.hpp"
+
+namespace nanogram {
+namespace {
+
+using std::int32_t;
+using std::int64_t;
+using std::uint32_t;
+using std::uint8_t;
+
+constexpr int64_t flush_words = int64_t{1} << 20;  // of 32-bit sums: at most 4 x 252 a word
+constexpr int64_t panel_pairs = 2048;              // 65,536 rows: bounds the tables of a tall matrix
+constexpr int64_t table_budget = int64_t{1} << 25;  // bytes of tables at a time
+
+int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Uninitialised, at the start of a cache line.
+class Lines {
+ public:
+  explicit Lines(std::size_t bytes) : memory_(new uint8_t[bytes + 63]) {}
+  uint8_t* data() const {
+    return memory_.get() + (64 - reinterpret_cast<std::uintptr_t>(memory_.get()) % 64) % 64;
+  }
+
+ private:
+  std::unique_ptr<uint8_t[]> memory_;
+};
+
+bool has_table(const PackedCodes& codes) { return codes.table != nullptr; }
+int bits_a_code(const PackedCodes& codes) { return codes.layout == static_cast<int>(Mode::u1) ? 1 : 2; }
+
+struct Planes {
+  int count;
+  int index;  // of kernel tables
+  int bits;
+  int64_t table_bytes;
+};
+Planes planes_for(int n_digits) {
+  const int count = n_digits + 1;
+  return {count, count - lookup_planes_least, lookup_plane_bits[count], int64_t{count} * lookup_plane_bytes};
+}
+
+// sum_p 2^(bits p) sums[p * step]
+int64_t join(const int32_t* sums, int64_t step, const Planes& planes) {
+  int64_t total = 0;
+  for (int p = planes.count - 1; p >= 0; --p) total = total * (int64_t{1} << planes.bits) + sums[p * step];
+  return total;
+}
+
+// The value of a sum of integers times codes (ops/reference.py, _combine: all of its doubles are integers below 2^53
+// here, so the sums of digits may as well be added first).
+double value_of(const PackedCodes& codes, int64_t sum, int64_t total, double scale) {
+  return static_cast<double>(2 * sum - codes.zero2 * total) * (scale * 0.5);
+}
+double value_of(const double* t, int64_t low, int64_t high, int64_t both, int64_t total, double scale) {
+  return (((t[0] * static_cast<double>(total) + (t[1] - t[0]) * static_cast<double>(low)) +
+           (t[2] - t[0]) * static_cast<double>(high)) +
+          ((t[3] - t[2]) - (t[1] - t[0])) * static_cast<double>(both)) *
+         scale;
+}
+
+// ---------------------------------------------------------------- Z V
+
+// The weights of a word's bits in one table column: of four free levels `part` 0, 1, 2 is b0, b1, b0 & b1.
+void weights_of(const PackedCodes& codes, const int32_t* values, int part, int32_t* weights) {
+  if (bits_a_code(codes) == 1) {
+    std::copy(values, values + 32, weights);
+  } else if (!has_table(codes)) {
+    for (int i = 0; i < 16; ++i) {
+      weights[2 * i] = values[i];
+      weights[2 * i + 1] = 2 * values[i];
+    }
+  } else {
+    for (int i = 0; i < 16; ++i) {
+      weights[2 * i] = part == 1 ? 0 : values[i];
+      weights[2 * i + 1] = part == 1 ? values[i] : 0;
+    }
+  }
+}
+
+void forward(const LookupKernels& kernels, const PackedCodes& codes, int n_digits, const IntegerColumns& rhs,
+             int64_t columns, double* out, int64_t out_stride, Interrupt& interrupt) {
+  const Planes planes = planes_for(n_digits);
+  const int parts = has_table(codes) ? 3 : 1;
+  const int64_t per_word = 32 / bits_a_code(codes);
+  const int64_t words = ceil_div(codes.columns, per_word);
+  const int64_t groups = ceil_div(codes.rows, tile_rows);
+  const int64_t table_columns = columns * parts;
+  const int64_t column_stride = words * planes.table_bytes;
+  // One column reads the codes as fast as it can, row after row; with more the tables of a few words at a time stay in
+  // the first-level cache while several blocks of rows pass.
+  const int64_t chunk = table_columns == 1 ? flush_words : lookup_words;
+  const int64_t blocks = table_columns == 1 ? 1 : 16 / kernels.row_groups;
+  const int64_t lanes = kernels.row_groups * tile_rows;
+  const int64_t block_sums = table_columns * planes.count * lanes;
+  const int64_t steps = ceil_div(groups, blocks * kernels.row_groups);
+
+  const Lines tables(static_cast<std::size_t>(table_columns * column_stride));
+  std::vector<int64_t> least(static_cast<std::size_t>(table_columns));
+  std::vector<int32_t> all_sums(static_cast<std::size_t>(max_threads() * blocks * block_sums));
+  std::vector<int64_t> all_totals(static_cast<std::size_t>(max_threads() * table_columns * blocks * lanes));
+
+#pragma omp parallel
+  {
+    const int64_t tasks = table_columns * ceil_div(words, lookup_words);
+#pragma omp for schedule(static)
+    for (int64_t task = 0; task < tasks; ++task) {
+      const int64_t column = task % table_columns, first = task / table_columns * lookup_words;
+      const int part = static_cast<int>(column % parts);
+      int64_t sum = 0;
+      for (int64_t w = first; w < std::min(words, first + lookup_words); ++w) {
+        int32_t weights[32];
+        int64_t lowest;
+        weights_of(codes, rhs.values.data() + column / parts * rhs.stride + w * per_word, part, weights);
+        kernels.build(weights, planes.count, part == 2, tables.data() + column * column_stride + w * planes.table_bytes,
+                      &lowest);
+        sum += lowest;
+      }
+#pragma omp atomic
+      least[static_cast<std::size_t>(column)] += sum;
+    }
+
+    int32_t* const sums = all_sums.data() + thread_index() * blocks * block_sums;
+    int64_t* const totals = all_totals.data() + thread_index() * table_columns * blocks * lanes;
+#pragma omp for schedule(dynamic, 4)
+    for (int64_t step = 0; step < steps; ++step) {
+      if (thread_index() == 0 ? interrupt.check() : interrupt.stopped()) continue;
+      const int64_t first = step * blocks * kernels.row_groups;
+      const int64_t used = std::min(blocks, ceil_div(groups - first, kernels.row_groups));
+      for (int64_t column = 0; column < table_columns; ++column)
+        std::fill_n(totals + column * blocks * lanes, blocks * lanes, least[static_cast<std::size_t>(column)]);
+      for (int64_t begin = 0; begin < words; begin += flush_words) {
+        const int64_t end = std::min(words, begin + flush_words);
+        std::fill_n(sums, blocks * block_sums, 0);
+        for (int64_t w = begin; w < end; w += chunk)
+          for (int64_t block = 0; block < used; ++block) {
+            const uint32_t* tiles[4];
+            // A block that runs past the last group reads that group again and drops the result.
+            for (int g = 0; g < kernels.row_groups; ++g)
+              tiles[g] = codes.words +
+                         (std::min(first + block * kernels.row_groups + g, groups - 1) * words + w) * tile_rows;
+            kernels.forward[planes.index](tiles, std::min(chunk, end - w), tables.data() + w * planes.table_bytes,
+                                          column_stride, table_columns, sums + block * block_sums);
+          }
+        for (int64_t column = 0; column < table_columns; ++column)
+          for (int64_t block = 0; block < used; ++block)
+            for (int64_t i = 0; i < lanes; ++i)
+              totals[(column * blocks + block) * lanes + i] +=
+                  join(sums + block * block_sums + column * planes.count * lanes + i, lanes, planes);
+      }
+      const int64_t rows = std::min(blocks * lanes, codes.rows - first * tile_rows);
+      for (int64_t column = 0; column < columns; ++column) {
+        double* const place = out + first * tile_rows * out_stride + column;
+        const int64_t* const sum = totals + column * parts * blocks * lanes;
+        const int64_t total = rhs.sums[static_cast<std::size_t>(column)];
+        const double scale = rhs.scale[static_cast<std::size_t>(column)];
+        for (int64_t i = 0; i < rows; ++i)
+          place[i * out_stride] = parts == 1 ? value_of(codes, sum[i], total, scale)
+                                             : value_of(codes.table, sum[i], sum[blocks * lanes + i],
+                                                        sum[2 * blocks * lanes + i], total, scale);
+      }
+    }
+  }
+}
+
+// ---------------------------------------------------------------- Z^T R
+
+void backward(const LookupKernels& kernels, const PackedCodes& codes, int n_digits, const IntegerColumns& rhs,
+              int64_t columns, double* out, int64_t out_stride, Interrupt& interrupt) {
+  const Planes planes = planes_for(n_digits);
+  const int parts = has_table(codes) ? 2 : 1;  // bits as they are, and pairs of set bits
+  const int64_t per_word = 32 / bits_a_code(codes);
+  const int64_t words = ceil_div(codes.columns, per_word);
+  const int64_t groups = ceil_div(codes.rows, tile_rows);
+  const int64_t all_pairs = ceil_div(groups, 2);
+  const int64_t threads = max_threads();
+  const int64_t column_stride = std::min(all_pairs, panel_pairs) * planes.table_bytes;
+  const int64_t word_sums = columns * planes.count * 32;
+
+  // A task is a strip of words over the rows of a panel; narrow matrices are cut along the rows as well.
+  const int64_t strip = std::clamp<int64_t>(ceil_div(words, threads * 8), 16, 64);
+  const int64_t strips = ceil_div(words, strip);
+  const int64_t part_sums = words * 32 * columns;
+
+  const Lines tables(static_cast<std::size_t>(columns * column_stride));
+  std::vector<int64_t> least(static_cast<std::size_t>(columns));
+  std::vector<int32_t> all_sums(static_cast<std::size_t>(threads * strip * word_sums));
+  std::vector<int64_t> totals(static_cast<std::size_t>(parts * part_sums));  // [part][column][bit column]
+
+#pragma omp parallel
+  for (int64_t start = 0; start < all_pairs; start += panel_pairs) {
+    const int64_t pairs = std::min(panel_pairs, all_pairs - start);
+    constexpr int64_t batch = 32;
+#pragma omp for schedule(static)
+    for (int64_t task = 0; task < columns * ceil_div(pairs, batch); ++task) {
+      const int64_t column = task % columns, first = task / columns * batch;
+      int64_t sum = 0;
+      for (int64_t pair = first; pair < std::min(pairs, first + batch); ++pair) {
+        int64_t lowest;
+        kernels.build(rhs.values.data() + column * rhs.stride + (start + pair) * 32, planes.count, false,
+                      tables.data() + column * column_stride + pair * planes.table_bytes, &lowest);
+        sum += lowest;
+      }
+#pragma omp atomic
+      least[static_cast<std::size_t>(column)] += sum;
+    }
+
+    const int64_t row_blocks = ceil_div(pairs, lookup_pairs);
+    const int64_t cuts = strips >= 2 * threads ? 1 : std::clamp<int64_t>(4 * threads / strips, 1, row_blocks);
+    const int64_t cut = ceil_div(row_blocks, cuts);
+    int32_t* const sums = all_sums.data() + thread_index() * strip * word_sums;
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t task = 0; task < strips * cuts * parts; ++task) {
+      const int64_t part = task / (strips * cuts);
+      const int64_t first_word = task % strips * strip;
+      const int64_t count = std::min(strip, words - first_word);
+      const int64_t first_block = task / strips % cuts * cut;
+      std::fill_n(sums, strip * word_sums, 0);
+      for (int64_t block = first_block; block < std::min(row_blocks, first_block + cut); ++block) {
+        if (thread_index() == 0 ? interrupt.check() : interrupt.stopped()) break;
+        const int64_t pair = start + block * lookup_pairs;
+        const int64_t here = std::min<int64_t>(lookup_pairs * 2, std::min(start + pairs, pair + lookup_pairs) * 2 - pair * 2);
+        const int used = static_cast<int>(std::min(here, groups - 2 * pair));
+        const bool more = 2 * pair + 4 * lookup_pairs <= groups;
+        kernels.backward_run[planes.index][part](codes.words + (2 * pair * words + first_word) * tile_rows,
+                                                 words * tile_rows, count, used,
+                                                 tables.data() + block * lookup_pairs * planes.table_bytes,
+                                                 column_stride, columns, sums, more);
+      }
+      for (int64_t column = 0; column < columns; ++column)
+        for (int64_t w = 0; w < count; ++w) {
+          int64_t* const total = totals.data() + part * part_sums + (column * words + first_word + w) * 32;
+          const int32_t* const sum = sums + w * word_sums + column * planes.count * 32;
+          if (cuts == 1) {
+            for (int64_t b = 0; b < 32; ++b) total[b] += join(sum + b, 32, planes);
+          } else {
+            for (int64_t b = 0; b < 32; ++b) {
+              const int64_t add = join(sum + b, 32, planes);
+#pragma omp atomic
+              total[b] += add;
+            }
+          }
+        }
+    }
+  }
+  if (interrupt.stopped()) return;
+
+#pragma omp parallel for schedule(static) if (columns * codes.columns > 65536)
+  for (int64_t i = 0; i < columns * codes.columns; ++i) {
+    const int64_t j = i / columns, column = i % columns;
+    const int64_t low = least[static_cast<std::size_t>(column)];
+    const int64_t* const sum = totals.data() + column * words * 32;
+    const int64_t total = rhs.sums[static_cast<std::size_t>(column)];
+    const double scale = rhs.scale[static_cast<std::size_t>(column)];
+    double* const place = out + j * out_stride + column;
+    if (bits_a_code(codes) == 1)
+      *place = value_of(codes, sum[j] + low, total, scale);
+    else if (!has_table(codes))
+      *place = value_of(codes, sum[2 * j] + 2 * sum[2 * j + 1] + 3 * low, total, scale);
+    else
+      *place = value_of(codes.table, sum[2 * j] + low, sum[2 * j + 1] + low, sum[part_sums + 2 * j] + low, total, scale);
+  }
+}
+
+}  // namespace
+
+const LookupKernels* lookup_for(const PackedCodes& codes, const RightHandSide& rhs, int n_digits, bool transposed,
+                                Isa isa) {
+  const LookupKernels* const kernels = lookup_kernels(isa);
+  if (kernels == nullptr || (transposed && !kernels->backward)) return nullptr;
+  if (codes.layout != static_cast<int>(Mode::u1) && codes.layout != static_cast<int>(Mode::u2)) return nullptr;
+  // Sums of more products might not be exact in double (value_of); four digits would not fit the tables' integers.
+  if (n_digits > 3 || rhs.length > int64_t{1} << 26) return nullptr;
+  return kernels;
+}
+
+void lookup_product(const LookupKernels& kernels, const PackedCodes& codes, const RightHandSide& rhs,
+                    const Quantiser& quantiser, bool transposed, double* out, Interrupt& interrupt) {
+  const int n_digits = quantiser.n_digits;
+  const int64_t padded = ceil_div(rhs.length, 32) * 32;
+  const int64_t column_bytes = (transposed ? std::min(padded, panel_pairs * 32) : padded * bits_a_code(codes)) / 32 *
+                               planes_for(n_digits).table_bytes * (has_table(codes) && !transposed ? 3 : 1);
+  const int64_t turn = std::clamp<int64_t>(table_budget / std::max<int64_t>(column_bytes, 1), 1, 24);
+  IntegerColumns integers;
+  for (int64_t column = 0; column < rhs.columns && !interrupt.stopped(); column += turn) {
+    const int64_t count = std::min(turn, rhs.columns - column);
+    take_integers(rhs, quantiser, column, count, padded, integers);
+    (transposed ? backward : forward)(kernels, codes, n_digits, integers, count, out + column, rhs.columns, interrupt);
+  }
+}
+
+}  // namespace nanogram

@@ -50,22 +50,25 @@ Planes planes_for(int n_digits) {
   return {count, count - lookup_planes_least, lookup_plane_bits[count], int64_t{count} * lookup_plane_bytes};
 }
 
-// sum_p 2^(bits p) sums[p * step]
-int64_t join(const int32_t* sums, int64_t step, const Planes& planes) {
-  int64_t total = 0;
-  for (int p = planes.count - 1; p >= 0; --p) total = total * (int64_t{1} << planes.bits) + sums[p * step];
-  return total;
+// totals[i] += sum_p 2^(bits p) sums[p * step + i], integers that doubles hold exactly (lookup_for).
+void join(const int32_t* sums, int64_t step, const Planes& planes, int64_t count, double* totals) {
+  const double unit = planes.bits == 6 ? 64.0 : 128.0;
+  if (planes.count == 3) {
+    for (int64_t i = 0; i < count; ++i)
+      totals[i] += (sums[2 * step + i] * unit + sums[step + i]) * unit + sums[i];
+  } else {
+    for (int64_t i = 0; i < count; ++i)
+      totals[i] += ((sums[3 * step + i] * unit + sums[2 * step + i]) * unit + sums[step + i]) * unit + sums[i];
+  }
 }
 
 // The value of a sum of integers times codes (ops/reference.py, _combine: all of its doubles are integers below 2^53
 // here, so the sums of digits may as well be added first).
-double value_of(const PackedCodes& codes, int64_t sum, int64_t total, double scale) {
-  return static_cast<double>(2 * sum - codes.zero2 * total) * (scale * 0.5);
+inline double value_of(double zero2, double sum, double total, double scale) {
+  return (2.0 * sum - zero2 * total) * (scale * 0.5);
 }
-double value_of(const double* t, int64_t low, int64_t high, int64_t both, int64_t total, double scale) {
-  return (((t[0] * static_cast<double>(total) + (t[1] - t[0]) * static_cast<double>(low)) +
-           (t[2] - t[0]) * static_cast<double>(high)) +
-          ((t[3] - t[2]) - (t[1] - t[0])) * static_cast<double>(both)) *
+inline double value_of(const double* t, double low, double high, double both, double total, double scale) {
+  return (((t[0] * total + (t[1] - t[0]) * low) + (t[2] - t[0]) * high) + ((t[3] - t[2]) - (t[1] - t[0])) * both) *
          scale;
 }
 
@@ -97,10 +100,10 @@ void forward(const LookupKernels& kernels, const PackedCodes& codes, int n_digit
   const int64_t groups = ceil_div(codes.rows, tile_rows);
   const int64_t table_columns = columns * parts;
   const int64_t column_stride = words * planes.table_bytes;
-  // One column reads the codes as fast as it can, row after row; with more the tables of a few words at a time stay in
+  // With one column a kernel may read the codes row after row; else the tables of a few words at a time stay in
   // the first-level cache while several blocks of rows pass.
-  const int64_t chunk = table_columns == 1 ? flush_words : lookup_words;
-  const int64_t blocks = table_columns == 1 ? 1 : 16 / kernels.row_groups;
+  const int64_t chunk = table_columns == 1 ? kernels.words : lookup_words;
+  const int64_t blocks = chunk > lookup_words ? 1 : 16 / kernels.row_groups;
   const int64_t lanes = kernels.row_groups * tile_rows;
   const int64_t block_sums = table_columns * planes.count * lanes;
   const int64_t steps = ceil_div(groups, blocks * kernels.row_groups);
@@ -108,7 +111,7 @@ void forward(const LookupKernels& kernels, const PackedCodes& codes, int n_digit
   const Lines tables(static_cast<std::size_t>(table_columns * column_stride));
   std::vector<int64_t> least(static_cast<std::size_t>(table_columns));
   std::vector<int32_t> all_sums(static_cast<std::size_t>(max_threads() * blocks * block_sums));
-  std::vector<int64_t> all_totals(static_cast<std::size_t>(max_threads() * table_columns * blocks * lanes));
+  std::vector<double> all_totals(static_cast<std::size_t>(max_threads() * table_columns * blocks * lanes));
 
 #pragma omp parallel
   {
@@ -131,14 +134,15 @@ void forward(const LookupKernels& kernels, const PackedCodes& codes, int n_digit
     }
 
     int32_t* const sums = all_sums.data() + thread_index() * blocks * block_sums;
-    int64_t* const totals = all_totals.data() + thread_index() * table_columns * blocks * lanes;
+    double* const totals = all_totals.data() + thread_index() * table_columns * blocks * lanes;
 #pragma omp for schedule(dynamic, 4)
     for (int64_t step = 0; step < steps; ++step) {
       if (thread_index() == 0 ? interrupt.check() : interrupt.stopped()) continue;
       const int64_t first = step * blocks * kernels.row_groups;
       const int64_t used = std::min(blocks, ceil_div(groups - first, kernels.row_groups));
       for (int64_t column = 0; column < table_columns; ++column)
-        std::fill_n(totals + column * blocks * lanes, blocks * lanes, least[static_cast<std::size_t>(column)]);
+        std::fill_n(totals + column * blocks * lanes, blocks * lanes,
+                    static_cast<double>(least[static_cast<std::size_t>(column)]));
       for (int64_t begin = 0; begin < words; begin += flush_words) {
         const int64_t end = std::min(words, begin + flush_words);
         std::fill_n(sums, blocks * block_sums, 0);
@@ -154,18 +158,17 @@ void forward(const LookupKernels& kernels, const PackedCodes& codes, int n_digit
           }
         for (int64_t column = 0; column < table_columns; ++column)
           for (int64_t block = 0; block < used; ++block)
-            for (int64_t i = 0; i < lanes; ++i)
-              totals[(column * blocks + block) * lanes + i] +=
-                  join(sums + block * block_sums + column * planes.count * lanes + i, lanes, planes);
+            join(sums + block * block_sums + column * planes.count * lanes, lanes, planes, lanes,
+                 totals + (column * blocks + block) * lanes);
       }
       const int64_t rows = std::min(blocks * lanes, codes.rows - first * tile_rows);
       for (int64_t column = 0; column < columns; ++column) {
         double* const place = out + first * tile_rows * out_stride + column;
-        const int64_t* const sum = totals + column * parts * blocks * lanes;
-        const int64_t total = rhs.sums[static_cast<std::size_t>(column)];
+        const double* const sum = totals + column * parts * blocks * lanes;
+        const double total = static_cast<double>(rhs.sums[static_cast<std::size_t>(column)]);
         const double scale = rhs.scale[static_cast<std::size_t>(column)];
         for (int64_t i = 0; i < rows; ++i)
-          place[i * out_stride] = parts == 1 ? value_of(codes, sum[i], total, scale)
+          place[i * out_stride] = parts == 1 ? value_of(codes.zero2, sum[i], total, scale)
                                              : value_of(codes.table, sum[i], sum[blocks * lanes + i],
                                                         sum[2 * blocks * lanes + i], total, scale);
       }
@@ -195,7 +198,7 @@ void backward(const LookupKernels& kernels, const PackedCodes& codes, int n_digi
   const Lines tables(static_cast<std::size_t>(columns * column_stride));
   std::vector<int64_t> least(static_cast<std::size_t>(columns));
   std::vector<int32_t> all_sums(static_cast<std::size_t>(threads * strip * word_sums));
-  std::vector<int64_t> totals(static_cast<std::size_t>(parts * part_sums));  // [part][column][bit column]
+  std::vector<double> totals(static_cast<std::size_t>(parts * part_sums));  // [part][column][bit column]
 
 #pragma omp parallel
   for (int64_t start = 0; start < all_pairs; start += panel_pairs) {
@@ -239,15 +242,15 @@ void backward(const LookupKernels& kernels, const PackedCodes& codes, int n_digi
       }
       for (int64_t column = 0; column < columns; ++column)
         for (int64_t w = 0; w < count; ++w) {
-          int64_t* const total = totals.data() + part * part_sums + (column * words + first_word + w) * 32;
-          const int32_t* const sum = sums + w * word_sums + column * planes.count * 32;
+          double* const total = totals.data() + part * part_sums + (column * words + first_word + w) * 32;
+          double add[32] = {};
+          join(sums + w * word_sums + column * planes.count * 32, 32, planes, 32, add);
           if (cuts == 1) {
-            for (int64_t b = 0; b < 32; ++b) total[b] += join(sum + b, 32, planes);
-          } else {
+            for (int64_t b = 0; b < 32; ++b) total[b] += add[b];
+          } else {  // in any order: the sums are exact
             for (int64_t b = 0; b < 32; ++b) {
-              const int64_t add = join(sum + b, 32, planes);
 #pragma omp atomic
-              total[b] += add;
+              total[b] += add[b];
             }
           }
         }
@@ -256,20 +259,24 @@ void backward(const LookupKernels& kernels, const PackedCodes& codes, int n_digi
   if (interrupt.stopped()) return;
 
 #pragma omp parallel for schedule(static) if (columns * codes.columns > 65536)
-  for (int64_t i = 0; i < columns * codes.columns; ++i) {
-    const int64_t j = i / columns, column = i % columns;
-    const int64_t low = least[static_cast<std::size_t>(column)];
-    const int64_t* const sum = totals.data() + column * words * 32;
-    const int64_t total = rhs.sums[static_cast<std::size_t>(column)];
-    const double scale = rhs.scale[static_cast<std::size_t>(column)];
-    double* const place = out + j * out_stride + column;
-    if (bits_a_code(codes) == 1)
-      *place = value_of(codes, sum[j] + low, total, scale);
-    else if (!has_table(codes))
-      *place = value_of(codes, sum[2 * j] + 2 * sum[2 * j + 1] + 3 * low, total, scale);
-    else
-      *place = value_of(codes.table, sum[2 * j] + low, sum[2 * j + 1] + low, sum[part_sums + 2 * j] + low, total, scale);
-  }
+  for (int64_t w = 0; w < words; ++w)
+    for (int64_t column = 0; column < columns; ++column) {
+      const double low = static_cast<double>(least[static_cast<std::size_t>(column)]);
+      const double* const sum = totals.data() + (column * words + w) * 32;
+      const double total = static_cast<double>(rhs.sums[static_cast<std::size_t>(column)]);
+      const double scale = rhs.scale[static_cast<std::size_t>(column)];
+      double* const place = out + w * per_word * out_stride + column;
+      const int64_t used = std::min(per_word, codes.columns - w * per_word);
+      for (int64_t j = 0; j < used; ++j) {
+        if (bits_a_code(codes) == 1)
+          place[j * out_stride] = value_of(codes.zero2, sum[j] + low, total, scale);
+        else if (!has_table(codes))
+          place[j * out_stride] = value_of(codes.zero2, sum[2 * j] + 2.0 * sum[2 * j + 1] + 3.0 * low, total, scale);
+        else
+          place[j * out_stride] = value_of(codes.table, sum[2 * j] + low, sum[2 * j + 1] + low,
+                                           sum[part_sums + 2 * j] + low, total, scale);
+      }
+    }
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ inline constexpr int lookup_words = 32;   // of a forward call with several colu
 inline constexpr int lookup_pairs = 8;    // of a backward call, at most: 32 rows each
 
 struct LookupKernels {
-  int row_groups;  // of a forward call
+  int row_groups;      // of a forward call
+  std::int64_t words;  // of a forward call with one column: as many as stay useful
   bool backward;   // whether the backward kernels exist
 
   // Tables of 32 weights, one a bit, and the sum of the nibbles' least values, which the tables leave out. With `both`
@@ -46,6 +47,7 @@ struct LookupKernels {
 };
 
 #if NANOGRAM_X86
+extern const LookupKernels lookup_kernels_avx2;
 extern const LookupKernels lookup_kernels_avx512;
 #endif
 
@@ -53,6 +55,7 @@ extern const LookupKernels lookup_kernels_avx512;
 inline const LookupKernels* lookup_kernels(Isa isa) {
 #if NANOGRAM_X86
   if (isa == Isa::avx512) return &lookup_kernels_avx512;
+  if (isa == Isa::avx2) return &lookup_kernels_avx2;
 #endif
   (void)isa;
   return nullptr;

@@ -43,6 +43,13 @@ void build(const int32_t* weights, int planes, bool both, uint8_t* tables, int64
 
 inline __attribute__((always_inline)) __m512i load(const void* p) { return _mm512_loadu_si512(p); }
 
+// The same, once: gcc would rather load again for each use, and one load a cycle is all there is.
+inline __attribute__((always_inline)) __m512i load_once(const void* p) {
+  __m512i x = _mm512_loadu_si512(p);
+  asm("" : "+v"(x));
+  return x;
+}
+
 // Byte b of a dword: 16 b.
 inline __m512i places() { return _mm512_set1_epi32(0x30201000); }
 
@@ -65,9 +72,10 @@ template <int planes>
 struct Tables {
   __m512i low[planes], high[planes];
   explicit __attribute__((always_inline)) Tables(const uint8_t* tables) {
+#pragma GCC unroll 8
     for (int p = 0; p < planes; ++p) {
-      low[p] = load(tables + p * 64);
-      high[p] = load(tables + (planes + p) * 64);
+      low[p] = load_once(tables + p * 64);
+      high[p] = load_once(tables + (planes + p) * 64);
     }
   }
   __attribute__((always_inline)) void add(__m512i (&sums)[planes], Indices at, __m512i ones) const {
@@ -78,6 +86,13 @@ struct Tables {
                      ones);
   }
 };
+
+// Loops over arrays of registers are unrolled by hand or pragma, or gcc keeps the arrays in memory.
+template <int planes>
+inline __attribute__((always_inline)) void clear(__m512i (&sums)[planes]) {
+#pragma GCC unroll 8
+  for (int p = 0; p < planes; ++p) sums[p] = _mm512_setzero_si512();
+}
 
 template <int planes>
 inline __attribute__((always_inline)) void add_to(int32_t* acc, int64_t step, const __m512i (&sums)[planes]) {
@@ -100,36 +115,36 @@ void forward(const uint32_t* const* tiles, int64_t words, const uint8_t* tables,
   const uint32_t *const rows0 = tiles[0], *const rows1 = tiles[1], *const rows2 = tiles[2], *const rows3 = tiles[3];
   if (columns == 1) {
     __m512i sums[row_groups][planes];
-    for (auto& group : sums)
-      for (__m512i& sum : group) sum = _mm512_setzero_si512();
+    clear(sums[0]), clear(sums[1]), clear(sums[2]), clear(sums[3]);
     for (int64_t w = 0; w < words; ++w) {
       const Tables<planes> table(tables + w * table_bytes);
-      table.add(sums[0], indices_of(load(rows0 + w * 16)), ones);
-      table.add(sums[1], indices_of(load(rows1 + w * 16)), ones);
-      table.add(sums[2], indices_of(load(rows2 + w * 16)), ones);
-      table.add(sums[3], indices_of(load(rows3 + w * 16)), ones);
+      table.add(sums[0], indices_of(load_once(rows0 + w * 16)), ones);
+      table.add(sums[1], indices_of(load_once(rows1 + w * 16)), ones);
+      table.add(sums[2], indices_of(load_once(rows2 + w * 16)), ones);
+      table.add(sums[3], indices_of(load_once(rows3 + w * 16)), ones);
     }
+#pragma GCC unroll 4
     for (int g = 0; g < row_groups; ++g) add_to<planes>(acc + 16 * g, 16 * row_groups, sums[g]);
     return;
   }
   for (int64_t w = 0; w < words; ++w)
     for (int g = 0; g < row_groups; ++g) {
-      const Indices at = indices_of(load(tiles[g] + w * 16));
+      const Indices at = indices_of(load_once(tiles[g] + w * 16));
       _mm512_store_si512(stored + (w * row_groups + g) * 128, at.low);
       _mm512_store_si512(stored + (w * row_groups + g) * 128 + 64, at.high);
     }
   for (int64_t column = 0; column < columns; ++column) {
     const uint8_t* const column_tables = tables + column * column_stride;
     __m512i sums[row_groups][planes];
-    for (auto& group : sums)
-      for (__m512i& sum : group) sum = _mm512_setzero_si512();
+    clear(sums[0]), clear(sums[1]), clear(sums[2]), clear(sums[3]);
     for (int64_t w = 0; w < words; ++w) {
       const Tables<planes> table(column_tables + w * table_bytes);
       const uint8_t* const at = stored + w * row_groups * 128;
 #pragma GCC unroll 4
       for (int g = 0; g < row_groups; ++g)
-        table.add(sums[g], {load(at + g * 128), load(at + g * 128 + 64)}, ones);
+        table.add(sums[g], {load_once(at + g * 128), load_once(at + g * 128 + 64)}, ones);
     }
+#pragma GCC unroll 4
     for (int g = 0; g < row_groups; ++g)
       add_to<planes>(acc + column * planes * 16 * row_groups + 16 * g, 16 * row_groups, sums[g]);
   }
@@ -172,7 +187,7 @@ inline __attribute__((always_inline)) Columns transposed(__m512i first, __m512i 
 
 template <bool both>
 inline __attribute__((always_inline)) __m512i bits_of(const uint32_t* tile) {
-  const __m512i word = load(tile);
+  const __m512i word = load_once(tile);
   if constexpr (both) return _mm512_and_si512(word, _mm512_srli_epi32(word, 1));
   return word;
 }
@@ -196,8 +211,7 @@ void backward(const uint32_t* tiles, int64_t group_stride, int64_t words, int gr
     };
     if (columns == 1) {
       __m512i low[planes], high[planes];
-      for (__m512i& sum : low) sum = _mm512_setzero_si512();
-      for (__m512i& sum : high) sum = _mm512_setzero_si512();
+      clear(low), clear(high);
       for (int pair = 0; pair < pairs; ++pair) {
         const Tables<planes> table(tables + pair * table_bytes);
         const Columns bits = columns_of(pair);
@@ -219,13 +233,12 @@ void backward(const uint32_t* tiles, int64_t group_stride, int64_t words, int gr
     for (int64_t column = 0; column < columns; ++column) {
       const uint8_t* const column_tables = tables + column * column_stride;
       __m512i low[planes], high[planes];
-      for (__m512i& sum : low) sum = _mm512_setzero_si512();
-      for (__m512i& sum : high) sum = _mm512_setzero_si512();
+      clear(low), clear(high);
       for (int pair = 0; pair < pairs; ++pair) {
         const Tables<planes> table(column_tables + pair * table_bytes);
         const uint8_t* const at = stored + pair * 256;
-        table.add(low, {load(at), load(at + 64)}, ones);
-        table.add(high, {load(at + 128), load(at + 192)}, ones);
+        table.add(low, {load_once(at), load_once(at + 64)}, ones);
+        table.add(high, {load_once(at + 128), load_once(at + 192)}, ones);
       }
       add_to<planes>(out + column * planes * 32, 32, low);
       add_to<planes>(out + column * planes * 32 + 16, 32, high);
@@ -237,6 +250,7 @@ void backward(const uint32_t* tiles, int64_t group_stride, int64_t words, int gr
 
 const LookupKernels lookup_kernels_avx512 = {
     row_groups,
+    int64_t{1} << 20,
     true,
     &build,
     {&forward<3>, &forward<4>},

@@ -13,11 +13,13 @@ constexpr double rounding = 6755399441055744.0;
 
 double limit_of(int n_digits) { return 127.0 * std::pow(256.0, n_digits - 1); }
 
+constexpr std::int64_t piece = 1024;
+constexpr std::int64_t most_kept = std::int64_t{1} << 22;
+
 // Reads one column as double, lifted, in pieces that stay in the first-level cache.
 template <class Body>
 void for_pieces(const RightHandSide& rhs, std::int64_t column, double lift, Body&& body) {
-  constexpr std::int64_t piece = 1024;
-  double buffer[piece];
+  double buffer[piece] = {};
   for (std::int64_t start = 0; start < rhs.length; start += piece) {
     const std::int64_t count = rhs.length - start < piece ? rhs.length - start : piece;
     const std::int64_t first = start * rhs.columns + column;
@@ -28,6 +30,7 @@ void for_pieces(const RightHandSide& rhs, std::int64_t column, double lift, Body
       const double* const values = static_cast<const double*>(rhs.values) + first;
       for (std::int64_t i = 0; i < count; ++i) buffer[i] = values[i * rhs.columns] * lift;
     }
+    for (std::int64_t i = count; i < piece && i % 8 != 0; ++i) buffer[i] = 0.0;
     body(start, buffer, count);
   }
 }
@@ -37,27 +40,49 @@ struct ColumnNorm {
   std::int64_t nonzeros;
 };
 
-bool measure(const RightHandSide& rhs, std::int64_t column, ColumnScale& scale, ColumnNorm& norm) {
-  double largest = 0.0;
-  double finite = 0.0;  // stays 0 unless a NaN or an infinity is met
+// Sums and maxima run in lanes of their own, which compilers turn into vectors; the tail of a piece is filled up with
+// zeros (for_pieces leaves room), which change nothing.
+constexpr std::int64_t lanes = 8;
+
+bool measure(const RightHandSide& rhs, std::int64_t column, ColumnScale& scale, ColumnNorm& norm,
+             std::int32_t* integers) {
+  double largest[lanes] = {};
+  double finite[lanes] = {};  // stay 0 unless a NaN or an infinity is met
   for_pieces(rhs, column, 1.0, [&](std::int64_t, const double* v, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const double magnitude = std::fabs(v[i]);
-      largest = magnitude > largest ? magnitude : largest;
-      finite += v[i] * 0.0;
-    }
+    for (std::int64_t i = 0; i < count; i += lanes)
+      for (std::int64_t l = 0; l < lanes; ++l) {
+        const double magnitude = std::fabs(v[i + l]);
+        largest[l] = magnitude > largest[l] ? magnitude : largest[l];
+        finite[l] += v[i + l] * 0.0;
+      }
   });
-  if (finite != 0.0 || largest > std::numeric_limits<double>::max()) return false;
-  scale.lift = largest < 1e-280 ? std::ldexp(1.0, 600) : 1.0;
-  scale.largest = largest * scale.lift;
+  double most = 0.0, odd = 0.0;
+  for (std::int64_t l = 0; l < lanes; ++l) {
+    most = largest[l] > most ? largest[l] : most;
+    odd += finite[l];
+  }
+  if (odd != 0.0 || most > std::numeric_limits<double>::max()) return false;
+  scale.lift = most < 1e-280 ? std::ldexp(1.0, 600) : 1.0;
+  scale.largest = most * scale.lift;
   const double factor = limit_of(2) / (scale.largest == 0.0 ? 1.0 : scale.largest);
   std::int64_t norm2 = 0, nonzeros = 0;
-  for_pieces(rhs, column, scale.lift, [&](std::int64_t, const double* v, std::int64_t count) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      const std::int32_t integer = static_cast<std::int32_t>((v[i] * factor + rounding) - rounding);
-      norm2 += static_cast<std::int64_t>(integer) * integer;
-      nonzeros += v[i] != 0.0;
+  for_pieces(rhs, column, scale.lift, [&](std::int64_t start, const double* v, std::int64_t count) {
+    double squares[lanes] = {};  // exact integers: 1024 squares below 2^30
+    double others[lanes] = {};
+    double whole[piece];
+    for (std::int64_t i = 0; i < count; i += lanes)
+      for (std::int64_t l = 0; l < lanes; ++l) {
+        const double integer = (v[i + l] * factor + rounding) - rounding;
+        whole[i + l] = integer;
+        squares[l] += integer * integer;
+        others[l] += v[i + l] != 0.0 ? 1.0 : 0.0;
+      }
+    for (std::int64_t l = 0; l < lanes; ++l) {
+      norm2 += static_cast<std::int64_t>(squares[l]);
+      nonzeros += static_cast<std::int64_t>(others[l]);
     }
+    if (integers != nullptr)
+      for (std::int64_t i = 0; i < count; ++i) integers[start + i] = static_cast<std::int32_t>(whole[i]);
   });
   norm = {norm2, nonzeros};
   return true;
@@ -67,12 +92,15 @@ bool measure(const RightHandSide& rhs, std::int64_t column, ColumnScale& scale, 
 
 bool choose_digits(const RightHandSide& rhs, Quantiser& quantiser) {
   std::vector<ColumnNorm> norms(static_cast<std::size_t>(rhs.columns));
+  const bool keep = rhs.least_digits == 2 && rhs.columns * rhs.length <= most_kept;
+  quantiser.kept.resize(keep ? static_cast<std::size_t>(rhs.columns * rhs.length) : 0);
   quantiser.columns.resize(static_cast<std::size_t>(rhs.columns));
   int bad = 0;
 #pragma omp parallel for schedule(static) reduction(+ : bad) if (rhs.columns > 1 && rhs.columns * rhs.length > 65536)
   for (std::int64_t column = 0; column < rhs.columns; ++column) {
     const auto c = static_cast<std::size_t>(column);
-    if (!measure(rhs, column, quantiser.columns[c], norms[c])) ++bad;
+    std::int32_t* const kept = keep ? quantiser.kept.data() + column * rhs.length : nullptr;
+    if (!measure(rhs, column, quantiser.columns[c], norms[c], kept)) ++bad;
   }
   if (bad != 0) return false;
   quantiser.n_digits = rhs.least_digits;
@@ -137,6 +165,15 @@ void take_integers(const RightHandSide& rhs, const Quantiser& quantiser, std::in
     const double factor = limit / (scale.largest == 0.0 ? 1.0 : scale.largest);
     std::int32_t* const values = out.values.data() + c * stride;
     std::int64_t sum = 0;
+    if (quantiser.n_digits == 2 && !quantiser.kept.empty()) {
+      const std::int32_t* const kept = quantiser.kept.data() + (first_column + c) * rhs.length;
+      for (std::int64_t i = 0; i < rhs.length; ++i) {
+        values[i] = kept[i];
+        sum += kept[i];
+      }
+      out.sums[static_cast<std::size_t>(c)] = sum;
+      continue;
+    }
     for_pieces(rhs, first_column + c, scale.lift, [&](std::int64_t start, const double* v, std::int64_t count) {
       for (std::int64_t i = 0; i < count; ++i) {
         values[start + i] = static_cast<std::int32_t>((v[i] * factor + rounding) - rounding);

@@ -25,6 +25,7 @@ struct ColumnScale {
 struct Quantiser {
   int n_digits;
   std::vector<ColumnScale> columns;
+  std::vector<std::int32_t> kept;  // the two-digit integers of all columns, one after the other, or none
 };
 
 // Looks at every column once and chooses the number of digits; false when a value is not finite.

@@ -26,7 +26,7 @@ PackedCodes packed(const In<std::uint32_t, 3>& words, int layout, std::int64_t r
 }
 
 template <typename T>
-void product(Product compute, bool transposed, const In<std::uint32_t, 3>& words, int layout, std::int64_t rows,
+bool product(Product compute, bool transposed, const In<std::uint32_t, 3>& words, int layout, std::int64_t rows,
              std::int64_t columns, const In<T, 2>& values, int zero2, const Table& table, double tolerance,
              int least_digits, int most_digits, const Out<double, 2>& out, int isa) {
   const PackedCodes codes = packed(words, layout, rows, columns, zero2, table);
@@ -49,7 +49,7 @@ void product(Product compute, bool transposed, const In<std::uint32_t, 3>& words
     if (rhs.length == 0) std::fill(result, result + out.size(), 0.0);
     finite = compute(codes, rhs, result, level, interrupt);
   });
-  if (!finite) throw std::invalid_argument("values must be finite");
+  return finite;
 }
 
 template <typename T>
@@ -60,7 +60,7 @@ void define(nb::module_& m, const char* name, Product compute, bool transposed) 
       [=](const In<std::uint32_t, 3>& words, int layout, std::int64_t rows, std::int64_t columns,
           const In<T, 2>& values, int zero2, const Table& table, double tolerance, int least_digits, int most_digits,
           const Out<double, 2>& out, int isa) {
-        product<T>(compute, transposed, words, layout, rows, columns, values, zero2, table, tolerance, least_digits,
+        return product<T>(compute, transposed, words, layout, rows, columns, values, zero2, table, tolerance, least_digits,
                    most_digits, out, isa);
       },
       "words"_a, "layout"_a, "rows"_a, "columns"_a, "values"_a.noconvert(), "zero2"_a, "table"_a.none(), "tolerance"_a,

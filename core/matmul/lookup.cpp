@@ -18,8 +18,8 @@ using std::int64_t;
 using std::uint32_t;
 using std::uint8_t;
 
-constexpr int64_t flush_words = int64_t{1} << 20;  // of 32-bit sums: at most 4 x 252 a word
-constexpr int64_t panel_pairs = 2048;              // 65,536 rows: bounds the tables of a tall matrix
+constexpr int64_t flush_words = int64_t{1} << 20;   // of 32-bit sums: at most 4 x 252 a word
+constexpr int64_t panel_pairs = 2048;               // 65,536 rows: bounds the tables of a tall matrix
 constexpr int64_t table_budget = int64_t{1} << 25;  // bytes of tables at a time
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -28,9 +28,7 @@ int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 class Lines {
  public:
   explicit Lines(std::size_t bytes) : memory_(new uint8_t[bytes + 63]) {}
-  uint8_t* data() const {
-    return memory_.get() + (64 - reinterpret_cast<std::uintptr_t>(memory_.get()) % 64) % 64;
-  }
+  uint8_t* data() const { return memory_.get() + (64 - reinterpret_cast<std::uintptr_t>(memory_.get()) % 64) % 64; }
 
  private:
   std::unique_ptr<uint8_t[]> memory_;
@@ -54,8 +52,7 @@ Planes planes_for(int n_digits) {
 void join(const int32_t* sums, int64_t step, const Planes& planes, int64_t count, double* totals) {
   const double unit = planes.bits == 6 ? 64.0 : 128.0;
   if (planes.count == 3) {
-    for (int64_t i = 0; i < count; ++i)
-      totals[i] += (sums[2 * step + i] * unit + sums[step + i]) * unit + sums[i];
+    for (int64_t i = 0; i < count; ++i) totals[i] += (sums[2 * step + i] * unit + sums[step + i]) * unit + sums[i];
   } else {
     for (int64_t i = 0; i < count; ++i)
       totals[i] += ((sums[3 * step + i] * unit + sums[2 * step + i]) * unit + sums[step + i]) * unit + sums[i];
@@ -151,8 +148,8 @@ void forward(const LookupKernels& kernels, const PackedCodes& codes, int n_digit
             const uint32_t* tiles[4];
             // A block that runs past the last group reads that group again and drops the result.
             for (int g = 0; g < kernels.row_groups; ++g)
-              tiles[g] = codes.words +
-                         (std::min(first + block * kernels.row_groups + g, groups - 1) * words + w) * tile_rows;
+              tiles[g] =
+                  codes.words + (std::min(first + block * kernels.row_groups + g, groups - 1) * words + w) * tile_rows;
             kernels.forward[planes.index](tiles, std::min(chunk, end - w), tables.data() + w * planes.table_bytes,
                                           column_stride, table_columns, sums + block * block_sums);
           }
@@ -232,13 +229,13 @@ void backward(const LookupKernels& kernels, const PackedCodes& codes, int n_digi
       for (int64_t block = first_block; block < std::min(row_blocks, first_block + cut); ++block) {
         if (thread_index() == 0 ? interrupt.check() : interrupt.stopped()) break;
         const int64_t pair = start + block * lookup_pairs;
-        const int64_t here = std::min<int64_t>(lookup_pairs * 2, std::min(start + pairs, pair + lookup_pairs) * 2 - pair * 2);
+        const int64_t here =
+            std::min<int64_t>(lookup_pairs * 2, std::min(start + pairs, pair + lookup_pairs) * 2 - pair * 2);
         const int used = static_cast<int>(std::min(here, groups - 2 * pair));
         const bool more = 2 * pair + 4 * lookup_pairs <= groups;
-        kernels.backward_run[planes.index][part](codes.words + (2 * pair * words + first_word) * tile_rows,
-                                                 words * tile_rows, count, used,
-                                                 tables.data() + block * lookup_pairs * planes.table_bytes,
-                                                 column_stride, columns, sums, more);
+        kernels.backward_run[planes.index][part](
+            codes.words + (2 * pair * words + first_word) * tile_rows, words * tile_rows, count, used,
+            tables.data() + block * lookup_pairs * planes.table_bytes, column_stride, columns, sums, more);
       }
       for (int64_t column = 0; column < columns; ++column)
         for (int64_t w = 0; w < count; ++w) {
@@ -273,8 +270,8 @@ void backward(const LookupKernels& kernels, const PackedCodes& codes, int n_digi
         else if (!has_table(codes))
           place[j * out_stride] = value_of(codes.zero2, sum[2 * j] + 2.0 * sum[2 * j + 1] + 3.0 * low, total, scale);
         else
-          place[j * out_stride] = value_of(codes.table, sum[2 * j] + low, sum[2 * j + 1] + low,
-                                           sum[part_sums + 2 * j] + low, total, scale);
+          place[j * out_stride] =
+              value_of(codes.table, sum[2 * j] + low, sum[2 * j + 1] + low, sum[part_sums + 2 * j] + low, total, scale);
       }
     }
 }

@@ -20,21 +20,23 @@ inline constexpr int lookup_plane_bits[lookup_planes_most + 1] = {0, 0, 0, 6, 7}
 // Bytes of the tables of 32 bits in a plane: 8 nibbles of 16 entries.
 inline constexpr int lookup_plane_bytes = 128;
 
-inline constexpr int lookup_words = 32;   // of a forward call with several columns
-inline constexpr int lookup_pairs = 8;    // of a backward call, at most: 32 rows each
+inline constexpr int lookup_words = 32;  // of a forward call with several columns
+inline constexpr int lookup_pairs = 8;   // of a backward call, at most: 32 rows each
+
+inline constexpr int lookup_ahead = 32;  // words fetched ahead
 
 struct LookupKernels {
   int row_groups;      // of a forward call
   std::int64_t words;  // of a forward call with one column: as many as stay useful
-  bool backward;   // whether the backward kernels exist
+  bool backward;       // whether the backward kernels exist
 
   // Tables of 32 weights, one a bit, and the sum of the nibbles' least values, which the tables leave out. With `both`
   // the sum of a nibble is that of weights 0 and 2 where bits 0 and 1, and 2 and 3, are both set.
   void (*build)(const std::int32_t* weights, int planes, bool both, std::uint8_t* tables, std::int64_t* least);
 
-  // Adds to acc[column][plane][16 * group + row] the looked-up sums over `words` words of `row_groups` groups of 16 rows.
-  // Tables of a column lie one word after the other, those of the next column `column_stride` bytes on. With more than
-  // one column there are at most lookup_words words.
+  // Adds to acc[column][plane][16 * group + row] the looked-up sums over `words` words of `row_groups` groups of 16
+  // rows. Tables of a column lie one word after the other, those of the next column `column_stride` bytes on. With more
+  // than one column there are at most lookup_words words.
   void (*forward[lookup_sizes])(const std::uint32_t* const* tiles, std::int64_t words, const std::uint8_t* tables,
                                 std::int64_t column_stride, std::int64_t columns, std::int32_t* acc);
 

@@ -33,8 +33,7 @@ void build(const int32_t* weights, int planes, bool both, uint8_t* tables, int64
     sum = _mm512_sub_epi32(sum, _mm512_set1_epi32(lowest));
     uint8_t* const out = tables + nibble % 2 * planes * 64 + nibble / 2 * 16;
     for (int p = 0; p < planes; ++p) {
-      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + p * 64),
-                       _mm512_cvtepi32_epi8(_mm512_and_si512(sum, mask)));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(out + p * 64), _mm512_cvtepi32_epi8(_mm512_and_si512(sum, mask)));
       sum = _mm512_srl_epi32(sum, shift);
     }
   }
@@ -81,9 +80,9 @@ struct Tables {
   __attribute__((always_inline)) void add(__m512i (&sums)[planes], Indices at, __m512i ones) const {
 #pragma GCC unroll 8
     for (int p = 0; p < planes; ++p)
-      add_four_bytes(sums[p],
-                     _mm512_add_epi8(_mm512_permutexvar_epi8(at.low, low[p]), _mm512_permutexvar_epi8(at.high, high[p])),
-                     ones);
+      add_four_bytes(
+          sums[p], _mm512_add_epi8(_mm512_permutexvar_epi8(at.low, low[p]), _mm512_permutexvar_epi8(at.high, high[p])),
+          ones);
   }
 };
 
@@ -106,8 +105,8 @@ inline __attribute__((always_inline)) void add_to(int32_t* acc, int64_t step, co
 constexpr int row_groups = 4;
 
 template <int planes>
-void forward(const uint32_t* const* tiles, int64_t words, const uint8_t* tables, int64_t column_stride,
-             int64_t columns, int32_t* acc) {
+void forward(const uint32_t* const* tiles, int64_t words, const uint8_t* tables, int64_t column_stride, int64_t columns,
+             int32_t* acc) {
   constexpr int table_bytes = planes * lookup_plane_bytes;
   const __m512i ones = _mm512_set1_epi8(1);
   // With several columns the indices are made once.
@@ -118,6 +117,10 @@ void forward(const uint32_t* const* tiles, int64_t words, const uint8_t* tables,
     clear(sums[0]), clear(sums[1]), clear(sums[2]), clear(sums[3]);
     for (int64_t w = 0; w < words; ++w) {
       const Tables<planes> table(tables + w * table_bytes);
+      // Half a page ahead, into the second-level cache: measured best (into the first: 30 % slower than that).
+      const int64_t ahead = (w + lookup_ahead) * 16;
+      __builtin_prefetch(rows0 + ahead, 0, 2), __builtin_prefetch(rows1 + ahead, 0, 2);
+      __builtin_prefetch(rows2 + ahead, 0, 2), __builtin_prefetch(rows3 + ahead, 0, 2);
       table.add(sums[0], indices_of(load_once(rows0 + w * 16)), ones);
       table.add(sums[1], indices_of(load_once(rows1 + w * 16)), ones);
       table.add(sums[2], indices_of(load_once(rows2 + w * 16)), ones);
@@ -129,6 +132,7 @@ void forward(const uint32_t* const* tiles, int64_t words, const uint8_t* tables,
   }
   for (int64_t w = 0; w < words; ++w)
     for (int g = 0; g < row_groups; ++g) {
+      __builtin_prefetch(tiles[g] + (w + lookup_ahead) * 16, 0, 2);
       const Indices at = indices_of(load_once(tiles[g] + w * 16));
       _mm512_store_si512(stored + (w * row_groups + g) * 128, at.low);
       _mm512_store_si512(stored + (w * row_groups + g) * 128 + 64, at.high);

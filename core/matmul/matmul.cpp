@@ -291,18 +291,21 @@ bool in_turns(const PackedCodes& codes, const RightHandSide& rhs, bool transpose
   return true;
 }
 
+bool all_finite(const RightHandSide& rhs) {
+  Quantiser quantiser;
+  return choose_digits(rhs, quantiser);
+}
+
 }  // namespace
 
 bool matmul(const PackedCodes& codes, const RightHandSide& rhs, double* out, Isa isa, Interrupt& interrupt) {
-  if (codes.rows == 0 || rhs.columns == 0) return true;
-  return in_turns(codes, rhs, false, out, isa, interrupt,
-                  [&](auto&&... args) { forward(args..., isa, interrupt); });
+  if (codes.rows == 0 || rhs.columns == 0) return all_finite(rhs);
+  return in_turns(codes, rhs, false, out, isa, interrupt, [&](auto&&... args) { forward(args..., isa, interrupt); });
 }
 
 bool rmatmul(const PackedCodes& codes, const RightHandSide& rhs, double* out, Isa isa, Interrupt& interrupt) {
-  if (codes.columns == 0 || rhs.columns == 0) return true;
-  return in_turns(codes, rhs, true, out, isa, interrupt,
-                  [&](auto&&... args) { backward(args..., isa, interrupt); });
+  if (codes.columns == 0 || rhs.columns == 0) return all_finite(rhs);
+  return in_turns(codes, rhs, true, out, isa, interrupt, [&](auto&&... args) { backward(args..., isa, interrupt); });
 }
 
 }  // namespace nanogram

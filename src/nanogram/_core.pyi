@@ -52,7 +52,7 @@ def matmul(
     most_digits: int,
     out: npt.NDArray[np.float64],
     isa: int,
-) -> None: ...
+) -> bool: ...
 def rmatmul(
     words: Words,
     layout: int,
@@ -66,7 +66,7 @@ def rmatmul(
     most_digits: int,
     out: npt.NDArray[np.float64],
     isa: int,
-) -> None: ...
+) -> bool: ...
 
 # bindings/register_gram.cpp
 def gram(

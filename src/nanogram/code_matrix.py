@@ -86,7 +86,7 @@ class CodeMatrix(CodesProtocol):
     ((1000,), (64, 64), (500, 64))
     """
 
-    __slots__ = ("_code", "_precision", "_shape", "_storage")
+    __slots__ = ("_code", "_linear", "_precision", "_shape", "_storage")
 
     def __init__(self, storage: Array, shape: tuple[int, int], code: Code, precision: Precision = "fast") -> None:
         self._shape = build.checked_shape(shape)
@@ -94,6 +94,7 @@ class CodeMatrix(CodesProtocol):
         self._code = copy.copy(build.checked_code(code, self._shape[1]))
         self._storage = build.checked_storage(storage, self._shape, self._code)
         self._precision = checked_precision(precision)
+        self._linear: Any = None  # what products derive from the code, once
 
     @classmethod
     def from_codes(cls, codes: npt.ArrayLike, code: Code) -> Self:

@@ -164,6 +164,7 @@ def test_arrays_of_every_kind(level):
     ("change", "message"),
     [
         ({"values": np.ones((7, 1))}, r"expected \(8, k\)"),
+        ({"values": np.full((8, 1), np.nan)}, "values must be finite"),
         ({"values": np.ones(8)}, r"expected \(8, k\)"),
         ({"values": np.ones((8, 1), dtype=complex)}, "real numbers"),
         ({"precision": "double"}, "precision='double'"),
@@ -185,7 +186,9 @@ def test_bad_arguments_are_named(change, message):
 def test_the_core_refuses_what_would_read_outside():
     _, words = packed("u2", (5, 8))
     good = [words, 1, 5, 8, np.ones((8, 1)), 0, None, 5e-5, 2, 4, np.empty((5, 1)), 0]
-    _core.matmul(*good)
+    assert _core.matmul(*good)
+    for odd in (np.nan, np.inf, -np.inf):
+        assert not _core.matmul(*good[:4], np.full((8, 1), odd), *good[5:])
     for place, value in [
         (1, 6),
         (1, -1),
@@ -193,8 +196,6 @@ def test_the_core_refuses_what_would_read_outside():
         (2, -5),
         (3, 800),
         (4, np.ones((9, 1))),
-        (4, np.full((8, 1), np.nan)),
-        (4, np.full((8, 1), np.inf)),
         (6, np.ones(3)),
         (8, 1),
         (9, 9),

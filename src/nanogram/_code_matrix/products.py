@@ -11,7 +11,7 @@ result. A four-level table goes to the ops as it is.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,8 +36,14 @@ def checked_precision(precision: Any) -> Precision:
     return precision  # type: ignore[return-value]  # a key of TOLERANCES is a Precision
 
 
+#: A product of some thousand rows takes less than the interpreter's detours on the way to it, so plain cases are short.
+_PLAIN = (np.dtype(np.float32), np.dtype(np.float64))
+
+
 def right_hand_side(values: Any, length: int) -> Array:
     """A real array of shape (length,) or (length, k) as float32 or float64, whichever NumPy would compute in."""
+    if type(values) is np.ndarray and values.dtype in _PLAIN and 1 <= values.ndim <= 2 and len(values) == length:
+        return values
     if sparse.issparse(values):
         raise TypeError("a sparse right-hand side is not multiplied; pass values.toarray()")
     array = np.asarray(values)
@@ -65,13 +71,40 @@ def product(Z: CodeMatrix, values: Any, *, transpose: bool, precision: Any = Non
 # --------------------------------------------------------------------------- packed codes
 
 
+class _Linear(NamedTuple):
+    """`blocks.centred` of a matrix's code, and which parts of it there is nothing to do for."""
+
+    zero2: int
+    scale: Float64
+    offset: Float64
+    by_column: bool
+    scaled: bool
+    shifted: bool
+
+
+def _linear(Z: CodeMatrix) -> _Linear:
+    known: _Linear | None = Z._linear
+    if known is None:
+        zero2, scale, offset = centred(Z.code)
+        known = _Linear(zero2, scale, offset, scale.ndim > 0, scale.ndim > 0 or scale != 1.0, bool(offset.any()))
+        Z._linear = known
+    return known
+
+
 def _code_product(Z: CodeMatrix, V: Array, transpose: bool, precision: Precision) -> Float64:
+    finite_product = _finite_rproduct if transpose else _finite_product
+    if transpose or Z.code.table is not None or not _linear(Z).by_column:
+        # Whether all is finite the op sees by itself.
+        try:
+            return finite_product(Z, V, precision)
+        except ops.NotFiniteError:
+            pass
     odd = np.flatnonzero(~np.isfinite(V).all(axis=1))
     finite = V
     if odd.size:
         finite = V.copy()
         finite[odd] = 0
-    result = _finite_rproduct(Z, finite, precision) if transpose else _finite_product(Z, finite, precision)
+    result = finite_product(Z, finite, precision)
     if odd.size:
         with np.errstate(invalid="ignore", over="ignore"):
             result += _odd_rproduct(Z, odd, V[odd]) if transpose else _odd_product(Z, odd, V[odd])
@@ -83,12 +116,13 @@ def _finite_product(Z: CodeMatrix, V: Array, precision: Precision) -> Float64:
     assert layout is not None, "floats are multiplied elsewhere"
     if code.table is not None:
         return ops.matmul(Z.storage, layout, Z.shape, V, table=code.table, precision=precision)
-    zero2, scale, offset = centred(code)
-    weighted = V if scale.ndim == 0 else V * scale[:, None]
-    result = ops.matmul(Z.storage, layout, Z.shape, weighted, zero2=zero2, precision=precision)
-    if scale.ndim == 0:
+    linear = _linear(Z)
+    scale, offset = linear.scale, linear.offset
+    weighted = V * scale[:, None] if linear.by_column else V
+    result = ops.matmul(Z.storage, layout, Z.shape, weighted, zero2=linear.zero2, precision=precision)
+    if linear.scaled and not linear.by_column:
         result *= scale
-    if offset.any():
+    if linear.shifted:
         result += (V * (offset if offset.ndim == 0 else offset[:, None])).sum(axis=0, dtype=np.float64)
     return result
 
@@ -98,10 +132,12 @@ def _finite_rproduct(Z: CodeMatrix, R: Array, precision: Precision) -> Float64:
     assert layout is not None, "floats are multiplied elsewhere"
     if code.table is not None:
         return ops.rmatmul(Z.storage, layout, Z.shape, R, table=code.table, precision=precision)
-    zero2, scale, offset = centred(code)
-    result = ops.rmatmul(Z.storage, layout, Z.shape, R, zero2=zero2, precision=precision)
-    result *= scale if scale.ndim == 0 else scale[:, None]
-    if offset.any():
+    linear = _linear(Z)
+    scale, offset = linear.scale, linear.offset
+    result = ops.rmatmul(Z.storage, layout, Z.shape, R, zero2=linear.zero2, precision=precision)
+    if linear.scaled:
+        result *= scale[:, None] if linear.by_column else scale
+    if linear.shifted:
         result += (offset if offset.ndim == 0 else offset[:, None]) * R.sum(axis=0, dtype=np.float64)
     return result
 

@@ -23,11 +23,13 @@ from ._dispatch import (
 )
 from ._isa import active_isa, available_isas, isa_name, use_isa
 from .layouts import LAYOUTS, ROWS_PER_TILE, Layout, get_layout, words_shape
+from .reference import NotFiniteError
 
 __all__ = [
     "LAYOUTS",
     "ROWS_PER_TILE",
     "Layout",
+    "NotFiniteError",
     "active_isa",
     "available_isas",
     "column_sums",

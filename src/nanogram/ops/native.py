@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ._isa import active_isa
 from .layouts import Layout
-from .reference import LEAST_DIGITS, MOST_DIGITS, TOLERANCES, Precision
+from .reference import LEAST_DIGITS, MOST_DIGITS, TOLERANCES, NotFiniteError, Precision
 
 if TYPE_CHECKING:
     from nanogram import _core
@@ -96,7 +96,7 @@ def _product(
     precision: Precision,
 ) -> npt.NDArray[np.float64]:
     out = np.empty((shape[0] if name == "matmul" else shape[1], values.shape[1]))
-    getattr(_core, name)(
+    finite = getattr(_core, name)(
         words,
         layout.index,
         *shape,
@@ -109,6 +109,8 @@ def _product(
         out,
         _isa(),
     )
+    if not finite:
+        raise NotFiniteError("values must be finite")
     return out
 
 

@@ -18,6 +18,7 @@ from .layouts import LAYOUTS, ROWS_PER_TILE, Layout, words_shape
 __all__ = [
     "TOLERANCES",
     "Digits",
+    "NotFiniteError",
     "column_sums",
     "convert",
     "decode",
@@ -151,6 +152,10 @@ def row_sums(words: npt.NDArray[np.uint32], layout: Layout, shape: tuple[int, in
 # --------------------------------------------------------------------------- products with few columns
 
 
+class NotFiniteError(ValueError):
+    """A right-hand side holds NaN or infinity."""
+
+
 class Digits(NamedTuple):
     """A right-hand side as integers: ``values ~ integers * scale``, integers in base 256."""
 
@@ -175,6 +180,8 @@ def quantise(values: Array, precision: Precision = "fast") -> Digits:
     two-digit integers, an exact sum, so that every implementation decides alike.
     """
     values = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise NotFiniteError("values must be finite")
     m, k = values.shape
     largest = np.abs(values).max(axis=0, initial=0.0)
     # Below this, 1 / scale would overflow: lift by an exact power of two first, and lower the scale after.

@@ -283,6 +283,9 @@ const LookupKernels* lookup_for(const PackedCodes& codes, const RightHandSide& r
   const LookupKernels* const kernels = lookup_kernels(isa);
   if (kernels == nullptr || (transposed && !kernels->backward)) return nullptr;
   if (codes.layout != static_cast<int>(Mode::u1) && codes.layout != static_cast<int>(Mode::u2)) return nullptr;
+  // With several columns the dot products of AVX-512 are the faster ones for two bits.
+  if (isa == Isa::avx512 && codes.layout == static_cast<int>(Mode::u2) && codes.table == nullptr && rhs.columns > 3)
+    return nullptr;
   // Sums of more products might not be exact in double (value_of); four digits would not fit the tables' integers.
   if (n_digits > 3 || rhs.length > int64_t{1} << 26) return nullptr;
   return kernels;

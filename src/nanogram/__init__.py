@@ -7,6 +7,8 @@ ArcCosineFeatures   the arc-cosine kernels of order 0 and 1
 NystroemFeatures    any kernel through landmarks, float or quantised
 CodeMatrix          packed codes and their products
 CodeRidge           ridge regression on codes; CodeRidgeCV, CodeRidgeClassifier
+CodeLogisticRegression, CodeLinearSVC, CodeRegressor
+                    other losses, by Newton's method on products of codes
 StreamedFeatures    a feature map whose codes are stored, or made anew in each pass
 CodePCA             principal components of codes
 CodeSGDClassifier   mini-batches, low-precision models; CodeSGDRegressor
@@ -24,7 +26,16 @@ from .cluster import CodeKMeans
 from .code_matrix import CodeMatrix, hstack, vstack
 from .decomposition import CodePCA
 from .feature_map import FeatureMap
-from .linear_model import CodeRidge, CodeRidgeClassifier, CodeRidgeCV, CodeSGDClassifier, CodeSGDRegressor
+from .linear_model import (
+    CodeLinearSVC,
+    CodeLogisticRegression,
+    CodeRegressor,
+    CodeRidge,
+    CodeRidgeClassifier,
+    CodeRidgeCV,
+    CodeSGDClassifier,
+    CodeSGDRegressor,
+)
 from .nystroem import NystroemFeatures
 from .presets import ArcCosineFeatures, FourierFeatures, TernaryFeatures
 from .streamed_features import StreamedFeatures
@@ -32,8 +43,11 @@ from .streamed_features import StreamedFeatures
 __all__ = [
     "ArcCosineFeatures",
     "CodeKMeans",
+    "CodeLinearSVC",
+    "CodeLogisticRegression",
     "CodeMatrix",
     "CodePCA",
+    "CodeRegressor",
     "CodeRidge",
     "CodeRidgeCV",
     "CodeRidgeClassifier",

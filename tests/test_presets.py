@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from nanogram import ArcCosineFeatures, FeatureMap, FourierFeatures, TernaryFeatures, kernels
 from nanogram.codes import FloatCode, StepCode, UniformCode
@@ -154,6 +155,26 @@ def test_steps_take_one_bit_and_rectified_values_a_range_from_zero(rows):
 # --------------------------------------------------------------------------- projection="auto"
 
 
-def test_auto_is_hadamard_for_dense_rows_of_some_width(rows):
-    assert repr(Hadamard(3)) in FourierFeatures(8, random_state=0).fit(rows).report_.projection
-    assert repr(Gaussian()) in FourierFeatures(8, random_state=0).fit(rows[:, :5]).report_.projection
+def law_of(features, rows):
+    return features.set_params(random_state=0).fit(rows).report_.projection
+
+
+@pytest.mark.parametrize(("p", "law"), [(8, Gaussian()), (9, Hadamard(3)), (600, Hadamard(3))])
+def test_auto_is_hadamard_for_codes_of_dense_rows_of_some_width(p, law):
+    X = np.random.default_rng(0).standard_normal((30, p))
+    for features in (FourierFeatures(8, bits=2), TernaryFeatures(8), FeatureMap("auto", "identity", "ternary", 8)):
+        assert law_of(features, X) == repr(law)
+    assert law_of(ArcCosineFeatures(8, order=0, projection="auto"), X) == repr(law)
+
+
+@pytest.mark.parametrize(("p", "law"), [(8, Gaussian()), (54, Gaussian()), (255, Gaussian()), (256, Hadamard(3))])
+def test_auto_for_floats_takes_transforms_of_wide_rows_alone(p, law):
+    X = np.random.default_rng(0).standard_normal((30, p))
+    for features in (FourierFeatures(8), FeatureMap("auto", "relu", 4, 8), ArcCosineFeatures(8, projection="auto")):
+        assert law_of(features, X) == repr(law)
+
+
+@pytest.mark.parametrize(("p", "bits", "law"), [(123, 2, Hadamard(3)), (123, None, Gaussian()), (600, 2, Gaussian())])
+def test_auto_for_sparse_rows(p, bits, law):
+    X = sp.random_array((30, p), density=0.1, rng=np.random.default_rng(0), format="csr")
+    assert law_of(FourierFeatures(8, bits=bits), X) == repr(law)

@@ -14,6 +14,7 @@ from typing import Any
 from ._maps.base import BaseMap
 from ._maps.designed import design_for_rows, target_of
 from ._maps.encoder import Encoder
+from ._maps.epilogues import form_of
 from ._maps.projected import fit_projected, refuse_undesigned_law
 from ._maps.recipe import Recipe, checked_flag, projections_for, with_range
 from ._maps.report import MapReport
@@ -123,7 +124,11 @@ class FeatureMap(BaseMap):
             return Recipe(law, applied, design.to_code(code.storage), k, k, design=design)
 
         center = checked_flag(self.center, "center")
-        recipe, scaling, encoder, report = fit_projected(source, self.projection, self.gamma, center, seed, maker)
+        designed = isinstance(code, StepCode) and not code.designed
+        in_integers = designed or form_of(activation, with_range(code, activation)) is not None
+        recipe, scaling, encoder, report = fit_projected(
+            source, self.projection, self.gamma, center, seed, maker, in_integers
+        )
         self.code_, self.design_ = encoder.code, recipe.design
         self.gamma_, self.tau_ = scaling.gamma, scaling.tau
         return encoder, report

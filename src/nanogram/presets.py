@@ -13,6 +13,7 @@ from typing import Any
 from ._maps.base import BaseMap
 from ._maps.designed import design_for_rows
 from ._maps.encoder import Encoder
+from ._maps.epilogues import form_of
 from ._maps.projected import fit_projected, refuse_undesigned_law
 from ._maps.recipe import Recipe, checked_count, checked_flag, projections_for, with_range
 from ._maps.report import MapReport
@@ -182,7 +183,8 @@ class FourierFeatures(BaseMap):
             k = projections_for(self.n_components, activation)
             return Recipe(law, activation, code, int(self.n_components), k)
 
-        _, scaling, encoder, report = fit_projected(source, self.projection, self.gamma, True, seed, maker)
+        in_integers = form_of(activation, code) is not None
+        _, scaling, encoder, report = fit_projected(source, self.projection, self.gamma, True, seed, maker, in_integers)
         self.code_, self.gamma_, self.tau_ = encoder.code, scaling.gamma, scaling.tau
         return encoder, report
 
@@ -256,7 +258,8 @@ class ArcCosineFeatures(BaseMap):
             return Recipe(law, activation, code, k, k, amplitude=2.0**0.5)
 
         # gamma = 1/2 is a scale of one.
-        _, _, encoder, report = fit_projected(source, self.projection, 0.5, False, seed, maker)
+        in_integers = form_of(activation, code) is not None
+        _, _, encoder, report = fit_projected(source, self.projection, 0.5, False, seed, maker, in_integers)
         self.code_ = encoder.code
         return encoder, report
 

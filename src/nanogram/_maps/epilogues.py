@@ -12,13 +12,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from nanogram.activations import Cos, CosPhase, CosSin, Identity, Sin
+from nanogram.activations import Activation, Cos, CosPhase, CosSin, Identity, Sin
 from nanogram.codes import Code, StepCode, UniformCode
 from nanogram.ops.encode import CosineEpilogue, Epilogue, PeriodicEpilogue, StepEpilogue
 
 from .recipe import Recipe
 
-__all__ = ["Parts", "integer_form"]
+__all__ = ["Parts", "form_of", "integer_form"]
 
 Form = Literal["step", "cosine", "periodic"]
 #: More thresholds than this are not counted one by one.
@@ -29,7 +29,11 @@ COSINE_TOP = 65535
 
 def integer_form(recipe: Recipe) -> Form | None:
     """How the recipe is computed in integers; None where it is not."""
-    activation, code = recipe.activation, recipe.code
+    return form_of(recipe.activation, recipe.code)
+
+
+def form_of(activation: Activation, code: Code) -> Form | None:
+    """How codes of this activation are computed in integers; None where they are not."""
     if isinstance(code, StepCode):
         if len(np.atleast_1d(np.asarray(code.thresholds))) > MOST_THRESHOLDS:
             return None

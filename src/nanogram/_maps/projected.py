@@ -26,10 +26,16 @@ SAMPLED_ROWS = 1024
 
 
 def fit_projected(
-    source: RowSource, projection: Any, gamma: float | str, centre: bool, seed: int, maker: RecipeMaker
+    source: RowSource,
+    projection: Any,
+    gamma: float | str,
+    centre: bool,
+    seed: int,
+    maker: RecipeMaker,
+    in_integers: bool = True,
 ) -> tuple[Recipe, Scaling, Encoder, MapReport]:
-    """Resolve the law, read the rows, make the recipe, draw, and fit the path."""
-    law = resolve_projection(projection, source.n_columns, source.is_sparse)
+    """Resolve the law (``in_integers``: for codes that are made in integers), read the rows, draw, and fit the path."""
+    law = resolve_projection(projection, source.n_columns, source.is_sparse, in_integers)
     target = "laplacian" if isinstance(law, Cauchy) else "rbf"
     scaling = fit_scaling(source, gamma, target, centre, seed)
 

@@ -12,9 +12,11 @@ import numpy.typing as npt
 from ._batches import Batch
 from ._sgd_problem import Problem
 
-__all__ = ["Pair", "Plain", "Settings", "Stepper"]
+__all__ = ["Pair", "Plain", "Settings", "Stepper", "diverges"]
 
 Float64 = npt.NDArray[np.float64]
+#: Steps of this size are those of a run that diverges.
+HUGE = 1e100
 #: A batch, and the same rows of the second codes where there are any.
 Pair = tuple[Batch, Batch | None]
 
@@ -58,6 +60,11 @@ class Settings:
     seed: int = 0
 
 
+def diverges(R: Float64, rate: float) -> bool:
+    """Whether residuals have grown beyond all measure, or are NaN: products of codes take finite numbers."""
+    return not float(np.abs(R).max(initial=0.0)) * max(rate, 1.0) < HUGE
+
+
 class Stepper:
     """What makes the steps of an epoch; holds the iterate ``W`` (m, k), ``b`` (k,)."""
 
@@ -97,15 +104,16 @@ class Plain(Stepper):
         # A rate that is far too large ends in infinities, which the protocol sees in the metric.
         with np.errstate(over="ignore", invalid="ignore"):
             for batch, other in pairs:
-                self.step(batch, other, rate)
-                if not np.isfinite(self.b).all():
+                if not self.step(batch, other, rate):
                     self.W[:] = np.nan
                     return
 
-    def step(self, batch: Batch, other: Batch | None, rate: float) -> None:
-        """One step: W <- W - rate (gradient of the batch + penalty W)."""
+    def step(self, batch: Batch, other: Batch | None, rate: float) -> bool:
+        """One step: W <- W - rate (gradient of the batch + penalty W); False where it diverges, and is not made."""
         problem, momentum = self.problem, self.settings.momentum
         R = problem.residuals(batch, problem.raw(batch, self.W, self.b))
+        if diverges(R, rate):
+            return False
         rows = batch if other is None else other
         if momentum:
             sums = R.sum(axis=0)
@@ -130,6 +138,7 @@ class Plain(Stepper):
         self.seen += batch.n_rows
         if self.settings.average and self.seen >= self.delay:
             self._average()
+        return True
 
     def _average(self) -> None:
         """Take the iterate into the running mean."""

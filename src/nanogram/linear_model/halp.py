@@ -35,7 +35,7 @@ from nanogram.projections import Stream
 
 from ._batches import Batch
 from ._sgd_problem import Problem
-from ._sgd_steps import Pair, Settings, Stepper
+from ._sgd_steps import Pair, Settings, Stepper, diverges
 
 __all__ = ["HALP", "LowPrecision"]
 
@@ -164,6 +164,9 @@ class HALP(_Rounded):
             R = self.gradients(batch, raw)
             if self.variance_reduced:
                 R -= self.gradients(batch, f[ids])
+            if diverges(R, rate):
+                self.W[:] = np.nan
+                return
             self.move(batch if other is None else other, R, rate, constant)
             if problem.fit_intercept:
                 self.b -= rate * problem.spread * (R.sum(axis=0) + (g_b if self.variance_reduced else 0.0))
@@ -263,6 +266,9 @@ class LowPrecision(_Rounded):
             self._place(self.W)
         for batch, other in pairs:
             R = self.gradients(batch, self.offset(batch) + self.b)
+            if diverges(R, rate):
+                self.W[:] = np.nan
+                return
             self.move(batch if other is None else other, R, rate, None)
             if problem.fit_intercept:
                 self.b -= rate * problem.spread * R.sum(axis=0)

@@ -189,7 +189,7 @@ def minimise(
             history.append(metric)
             if constant:
                 halving.best, halving.model = metric, run.model()
-                done = number + 1 == settings.max_iter
+                done = number + 1 == settings.max_iter or not np.isfinite(metric)
             else:
                 if number == 0:
                     before = _metric(problem, heldout, W, b)

@@ -248,7 +248,9 @@ class CodeSGDClassifier(ClassifierMixin, SGDBase):
             raise ValueError(f"{name} has shape {y.shape}; ({n_rows},) is accepted, one label a row")
         known = np.isin(y, self.classes_)
         if not known.all():
-            raise ValueError(f"{name} holds {y[~known][0]!r}, which is not among the classes {self.classes_!r}")
+            raise ValueError(
+                f"{name} holds {y[~known].tolist()[0]!r}, which is not among the classes {self.classes_!r}"
+            )
         return np.asarray(np.searchsorted(self.classes_, y))
 
     def _targets(self, index: Array) -> Targets:

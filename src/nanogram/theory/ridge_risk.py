@@ -233,7 +233,7 @@ def kernel_ridge_risk(
         inner = equivalent.sandwich(kernel)
         power = float(target @ inner @ target) + noise * float(np.trace(inner))
         rest = diagonal - 2 * np.einsum("it,ti->t", kappa, cross) + np.einsum("it,it->t", kappa, kernel @ kappa)
-        variance += power / (m * (1 + d) ** 2) * float(np.mean(rest))
+        variance += power / (m * float(1 + d) ** 2) * float(np.mean(rest))
     return RidgeRisk(train, bias + variance + noise, bias, variance, float(noise), shrunk, freedom)
 
 

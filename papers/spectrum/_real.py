@@ -114,6 +114,10 @@ def measure_eigenvector(parameters: Mapping[str, Any], seed: int) -> Outcome:
         "entry_spread": float(second.std() / made.std[1]),
         "entry_skewness": float(np.mean((second - second.mean()) ** 3) / second.std() ** 3),
         "means_off": float(np.abs(made.class_means / made.mean - 1).max()),
+        "class_means": made.class_means,
+        "mean": made.mean,
+        "std": made.std,
+        "off": float(np.abs((made.class_means - made.mean) / made.std).max()),
     }
     if seed == 0:
         found |= {"eigenvector": made.eigenvector, "labels": y, "equivalent": made.equivalent}

@@ -12,7 +12,7 @@ from nanogram import FeatureMap, kernels
 from nanogram.datasets import make_gaussian_mixture, mixture_parameters
 from nanogram.inspection import EigenvectorDisplay, SpectrumDisplay
 from nanogram.projections import StudentT
-from nanogram.theory import equivalent_kernel, gmm_statistics
+from nanogram.theory import equivalent_error, equivalent_kernel, gmm_statistics
 from nanogram.theory.kernel_error import centred
 from papers._kernels import alignment, plot_grid, top_eigenpairs
 from papers.item import Finding, Item, Outcome, Record, Size, mean_and_error, select
@@ -45,17 +45,13 @@ def measure(parameters: Mapping[str, Any], seed: int) -> Outcome:
     equivalent = equivalent_kernel(X, y, "relu", statistics=known)
     exact = centred(kernels.of_activation("relu", X - X.mean(axis=0)))
     G = features_kernel(X, parameters["law"], m, seed)
-    values, vectors = top_eigenpairs(G, 2)
-    others, other_vectors = top_eigenpairs(equivalent, 2)
-    size = top_eigenpairs(exact, 1)[0][0]
-
-    def norm(A: Floats) -> float:
-        return float(max(abs(top_eigenpairs(A, 1)[0][0]), abs(top_eigenpairs(-A, 1)[0][0])))
-
+    values, vectors = top_eigenpairs(G, 1)
+    others, other_vectors = top_eigenpairs(equivalent, 1)
+    size = equivalent_error(exact, np.zeros_like(exact), relative=False)
     found: dict[str, Any] = {
-        "error": norm(G - equivalent) / size,
-        "error_exact": norm(exact - equivalent) / size,
-        "noise": norm(G - exact) / size,
+        "error": equivalent_error(G, equivalent, relative=False) / size,
+        "error_exact": equivalent_error(exact, equivalent, relative=False) / size,
+        "noise": equivalent_error(G, exact, relative=False) / size,
         "top": values[0] / others[0],
         "alignment": alignment(vectors[:, 0], other_vectors[:, 0]),
     }

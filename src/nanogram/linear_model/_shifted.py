@@ -30,8 +30,9 @@ class Cholesky:
     ``k^3 / 3`` multiplications and additions an alpha. A is overwritten; float64 or float32.
     """
 
-    def __init__(self, A: Array) -> None:
-        self.order = len(A)
+    def __init__(self, A: Array, *, strict: bool = True) -> None:
+        # Not strict: a preconditioner may have rounding errors for digits, as long as it is positive.
+        self.order, self._strict = len(A), strict
         # LAPACK sees columns: the transpose of a symmetric array in C order is the same matrix, nothing is copied.
         self._A = A.T if A.flags.c_contiguous else A
         self._diagonal = A.diagonal().copy()
@@ -54,10 +55,11 @@ class Cholesky:
             cholesky_in_place(self._A)
         except linalg.LinAlgError:
             raise Singular from None
-        (pocon,) = lapack.get_lapack_funcs(("pocon",), (self._A,))
-        reciprocal, _ = pocon(self._A, self.norm + alpha, uplo="L")
-        if reciprocal < self.order * np.finfo(self._A.dtype).eps:
-            raise Singular
+        if self._strict:
+            (pocon,) = lapack.get_lapack_funcs(("pocon",), (self._A,))
+            reciprocal, _ = pocon(self._A, self.norm + alpha, uplo="L")
+            if reciprocal < self.order * np.finfo(self._A.dtype).eps:
+                raise Singular
         self._factored = alpha
 
     def solve(self, alpha: float, B: Array) -> Array:

@@ -16,8 +16,8 @@ _HEAD = """# The papers, run again
 Made by `python -m papers report` from the records in `results/full`; do not edit by hand. `python -m papers run NAME`
 runs an item again (records that are there are kept; delete its file to start afresh), `--size quick` a small one.
 
-A claim *holds* when the rule beside it, written before the comparison, is met. Standard errors are those of the mean
-over runs with different seeds. Bytes are those of the largest thing held, features or kernel matrices. Seconds were
+A claim *holds* when the rule beside it is met. Standard errors are those of the mean over runs with different seeds,
+their number in brackets. Bytes are those of the largest thing held, features or kernel matrices. Seconds were
 taken on a machine with other work to do and claim nothing.
 
 | item | what the paper claims | measured (± standard error; runs) | holds | bytes | data | plot |

@@ -191,9 +191,9 @@ def eeg_eigenvector_remark(records: Sequence[Record]) -> str:
     skewness, skewness_error = mean_and_error([r.values["entry_skewness"] for r in records])
     off, _ = mean_and_error([r.values["means_off"] for r in records])
     return (
-        f"Entries in E follow the rows' squared norms (correlation {correlation:.2f} ± {error:.1g}), and rows of E have "
-        f"a few of very large norm: entries of E spread {spread:.2f} ± {spread_error:.1g} times as widely as the "
-        f"mixture's, with skewness {skewness:.1f} ± {skewness_error:.1g}. The class means are off by {100 * off:.1f} % of "
-        "their size on average, which is much in the small standard deviation of B: the mixture fits less well here "
+        f"Entries in E follow the rows' squared norms (correlation {correlation:.2f} ± {error:.1g}), and rows of E "
+        f"have a few of very large norm: entries of E spread {spread:.2f} ± {spread_error:.1g} times as widely as the "
+        f"mixture's, with skewness {skewness:.1f} ± {skewness_error:.1g}. The class means are off by {100 * off:.1f} % "
+        "of their size on average, which is much in the small standard deviation of B: the mixture fits less well here "
         "than on MNIST, though within the rules above."
     )

@@ -189,6 +189,13 @@ def test_tiny_and_large_scales_give_the_same_codes():
         assert np.array_equal(scaled.transform(X * factor).toarray(), plain.transform(X).toarray())
 
 
+def test_an_entry_saturates_once():
+    features = FourierFeatures(64, bits=4, projection="hadamard", random_state=0).fit(X)
+    with pytest.warns(UserWarning, match="^1 of the entries lie outside"):
+        features.transform(X * 1000)
+    assert 0.99 < features.report_.saturated_share <= 1.0
+
+
 def test_user_activations_may_be_objects():
     features = FeatureMap(activation=make_activation("leaky_relu", a_minus=0.5), n_components=8, random_state=0)
     assert features.fit_transform(X).shape == (50, 8)

@@ -86,6 +86,15 @@ def test_storage(rows, levels, storage, bits):
     assert np.array_equal(Z.toarray(), plain)
 
 
+def test_five_codes_to_a_byte_are_never_folded():
+    X = np.random.default_rng(0).standard_normal((300, 400))
+    gamma = 0.5 * 4.0 / X.var(axis=0).sum()
+    assert TernaryFeatures(512, gamma=gamma, random_state=0).fit(X).report_.kind == "folded"
+    packed = TernaryFeatures(512, gamma=gamma, storage="base3", random_state=0).fit(X)
+    assert packed.report_.kind in ("monotone", "periodic")
+    assert packed.transform(X).bits == 1.6
+
+
 def test_sign_is_the_code_without_thresholds(rows):
     Z = TernaryFeatures(512, target="sign", levels=2, random_state=0, output="array").fit_transform(rows)
     assert set(np.unique(Z * np.sqrt(512)).round(5)) == {-1.0, 1.0}

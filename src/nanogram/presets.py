@@ -101,7 +101,8 @@ class TernaryFeatures(BaseMap):
         def maker(law: Projection, scaling: Scaling, sample: Callable[[], Any]) -> Recipe:
             refuse_undesigned_law(law, StepCode(3))
             k = checked_count(self.n_components)
-            design = design_for_rows(self.target, self.levels, self.kind, scaling, sample, k)
+            equally = self.storage == "base3"
+            design = design_for_rows(self.target, self.levels, self.kind, scaling, sample, k, equally_spaced=equally)
             return Recipe(law, make_activation(design.activation), design.to_code(self.storage), k, k, design=design)
 
         recipe, scaling, encoder, report = fit_projected(source, self.projection, self.gamma, True, seed, maker)

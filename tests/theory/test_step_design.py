@@ -323,7 +323,11 @@ def test_auto_takes_the_least_expected_error(levels, tau, dimension, m):
     best = design("rbf", tau, levels, dimension=dimension, n_features=m)
     plain = "free" if levels == 4 else "monotone"
     assert set(best.compared) == {plain, "folded", "periodic"}
-    assert best.compared[best.kind].total == min(error.total for error in best.compared.values())
+    errors = {kind: error.total / (0.75 if kind == "folded" else 1) for kind, error in best.compared.items()}
+    usable = [kind for kind in errors if best.compared[kind].bias < 0.8]
+    assert best.kind == min(usable, key=lambda kind: errors[kind])
+    # With gamma='scale', tau = 1, codes stay plain or periodic; folded ones are for larger tau and few features.
+    assert (best.kind == "folded") == (tau == 4.0 and levels < 4)
 
 
 def test_auto_passes_over_codes_that_have_nothing_of_the_kernel():

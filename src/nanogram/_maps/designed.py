@@ -33,9 +33,19 @@ def target_of(activation: Activation, levels: int) -> tuple[Any, Any]:
 
 
 def design_for_rows(
-    target: Any, levels: int, kind: Any, scaling: Scaling, sample: Callable[[], Any], n_features: int
+    target: Any,
+    levels: int,
+    kind: Any,
+    scaling: Scaling,
+    sample: Callable[[], Any],
+    n_features: int,
+    *,
+    equally_spaced: bool = False,
 ) -> StepDesign:
-    """`design_step_code` at the tau of the rows, the kinds compared on a sample of them."""
+    """`design_step_code` at the tau of the rows, the kinds compared on a sample of them.
+
+    ``equally_spaced`` leaves folded codes, whose levels are not, out of what 'auto' chooses from.
+    """
     tau = scaling.tau
     if tau == 0:
         warnings.warn("all rows are alike (tau = 0): the code is designed for tau = 1", UserWarning, stacklevel=2)
@@ -51,7 +61,12 @@ def design_for_rows(
     rows = _compared(sample()[:DESIGN_ROWS], scaling) if kind == "auto" and tau == scaling.tau else None
     if rows is not None and len(rows) < 3:
         rows = None
-    return design_step_code(target, tau, levels, kind, X=rows, n_features=n_features)
+    design = design_step_code(target, tau, levels, kind, X=rows, n_features=n_features)
+    if equally_spaced and kind == "auto" and design.kind == "folded":
+        others = {one: error.total for one, error in design.compared.items() if one != "folded"}
+        other: Any = min(others, key=others.__getitem__) if others else "monotone"
+        return design_step_code(target, tau, levels, other)
+    return design
 
 
 def _compared(rows: Any, scaling: Scaling) -> npt.NDArray[np.float64]:

@@ -76,6 +76,8 @@ class MapReport:
 
     def count(self, rows: int, entries: int, saturated: int, stacklevel: int = 4) -> None:
         """Add one transform, and warn once when too much of it saturates."""
+        # Entries that are clipped, of rows that are shrunk besides, count once.
+        saturated = min(saturated, entries)
         self.rows += rows
         self.entries += entries
         self.saturated += saturated

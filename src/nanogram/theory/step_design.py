@@ -40,6 +40,8 @@ FOLD_RATIO = 0.5
 LEAST_SHARE = 1e-10
 #: The zero kernel has error one: a code with a larger bias than this has next to nothing of the target, at any m.
 HOPELESS_BIAS = 0.8
+#: A folded code has twice the thresholds, and levels not equally spaced: 'auto' takes it for a fourth less error.
+FOLDED_SHARE = 0.75
 #: Beyond it exp(-tau) leaves the range of double.
 MOST_TAU = 500.0
 #: Rows on which 'auto' compares codes.
@@ -115,8 +117,9 @@ def design_step_code(
         2 tau sqrt(d2/d1) fires for 2 % of rows ('rbf': tau up to 4.2). Beyond that a Gaussian target gets a
         periodic code, any other a folded one. With X (or ``dimension``) a Gaussian target gets, at every tau, the
         one of the three (increasing in its range, folded from tau = 0.25 on, periodic) whose centred kernel has the
-        smallest expected error at ``n_features``, up to a multiple of P (:func:`design_kernel_error`). Codes with a
-        bias above 0.8 have next to nothing of the kernel, however little their noise: they come last.
+        smallest expected error at ``n_features``, up to a multiple of P (:func:`design_kernel_error`); a folded one,
+        with its twice as many thresholds, for a fourth less error. Codes with a bias above 0.8 have next to nothing
+        of the kernel, however little their noise: they come last.
 
     Kernels agree after centring, so the mean of the code is free. Two levels are put symmetrically (-v, v),
     three monotone ones at v(-1, 0, 1), which storage likes; all others have mean zero under N(0, tau), which
@@ -152,7 +155,7 @@ def design_step_code(
     if len(designs) > 1:
         rows = _nominal_rows(tau, dimension) if X is None else _some_rows(X)
         errors = {design.kind: design_kernel_error(design, goal, rows, n_features) for design in designs}
-        best = min(designs, key=lambda design: _rank(errors[design.kind]))._replace(compared=errors)
+        best = min(designs, key=lambda design: _rank(design.kind, errors[design.kind]))._replace(compared=errors)
     if best.activity < FIRING_BOUND:
         warnings.warn(
             f"the {best.kind} code of {best.n_levels} levels at tau={tau:.6g} leaves its commonest level for only "
@@ -251,10 +254,11 @@ def _candidates(moments: Moments, tau: float, levels: int, weight: float | None,
     return [plain] if in_range else ["periodic" if weight is not None else "folded"]
 
 
-def _rank(error: KernelError) -> tuple[bool, float]:
+def _rank(kind: str, error: KernelError) -> tuple[bool, float]:
     """By total error; codes that are all bias last, and among themselves by bias."""
     hopeless = error.bias > HOPELESS_BIAS
-    return hopeless, error.bias if hopeless else error.total
+    size = error.bias if hopeless else error.total
+    return hopeless, size / FOLDED_SHARE if kind == "folded" else size
 
 
 def _others(weight: float | None) -> str:

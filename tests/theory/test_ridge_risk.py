@@ -136,8 +136,8 @@ def test_many_features_are_kernel_ridge():
 
 
 def test_pairs_of_one_projection():
-    """[cos, sin] at n = 120, 40 projections, against 300 runs; the kernels of the two are far apart at small tau."""
-    X, y, X_test, y_test = problem(120, 8, 60, noise=0.02)
+    """[cos, sin] at n = 120, 40 projections, p = 60, against 300 runs; at small tau the two kernels are far apart."""
+    X, y, X_test, y_test = problem(120, 60, 60, noise=0.02)
     data = (X / 2, y, X_test / 2, y_test)
     risk = theory.ridge_risk(*data, activation="cos_sin", n_features=40, alpha=1e-2)
     found = measure("cos_sin", data, 40, 1e-2, runs=300)

@@ -135,6 +135,20 @@ def test_streamed_codes_give_the_same_model():
     np.testing.assert_array_equal(streamed.predict(codes), stored.predict(codes.stored()))
 
 
+def test_rows_that_come_in_one_order_only():
+    """No sample of rows, so no preconditioner: more products, the same model."""
+
+    class OneOrder(StreamedCodes):
+        def rows(self, index):
+            raise TypeError("one order only")
+
+    features = TernaryFeatures(64, random_state=0).fit(ROWS)
+    model = CodeLogisticRegression().fit(OneOrder(features, ROWS, block_bytes=1024), labels(3))
+    expected = CodeLogisticRegression().fit(features.transform(ROWS), labels(3))
+    assert relative(model.coef_, expected.coef_) < 1e-4
+    assert model.n_products_ > expected.n_products_
+
+
 def test_probabilities():
     Z, _ = features("2 bits")
     for k in (2, 3):

@@ -236,26 +236,28 @@ def markdown(result):
     return "\n".join(lines) + "\n"
 
 
-NOTES = [
-    "## What this says",
-    "",
-    "- *auto* is what the library takes by default: `design_step_code` with rows, which `TernaryFeatures` does. With three",
-    "  or four levels it is in no cell worse, beyond two standard errors, than the plain sign code nor than the three-level",
-    "  code with the least |lambda| (the greatest ratio of means, 1.05, is within its error). With two levels, one bit, it is",
-    "  never worse than the sign code, which has two levels as well, and worse in 23 of 40 cells than the least |lambda| code,",
-    "  which has three.",
-    "- *Least d0 gap* matches (d1, d2) with the least |lambda|: the three-level code of least variance is never worse than it",
-    "  (up to tau = 1 the two nearly coincide), and at tau = 4 has 0.37 to 0.40 of its error.",
-    "- Kinds differ by the number of features: increasing codes have the least noise of those that match at tau up to 1,",
-    "  periodic ones have no bias and win once m resolves the kernel (at effective dimension 28 from m = 1,000 on for tau = 1",
-    "  and 2), folded ones keep (d1, d2) and have up to 3.6 times less error than increasing ones at tau = 4.",
-    "- A sign code whose amplitude matches d1 (*d1 matched*: no other code in use has that, and it is no plain sign code) has",
-    "  a smaller error than codes that match d2 as well where noise dominates: 17 of 40 cells for three levels, all at",
-    "  tau >= 1. By the Hermite bound a code that matches both has a variance of at least tau e^-tau (1 + tau/2) for 'rbf',",
-    "  the sign code (pi/2) tau e^-tau: beyond tau = 1.15 none can have as little noise. It pays with what d2 carries:",
-    "  `step_accuracy.md` has it three to four points below matched codes on MNIST at tau = 1. A share of d2 between none and all",
-    "  lowers the error of kernels in the same way, and accuracy with it; 'auto' does not do that.",
-]
+NOTES = """\
+## What this says
+
+- *auto* is what the library takes by default: `design_step_code` with rows, which `TernaryFeatures` does. With
+  three or four levels it is in no cell worse, beyond two standard errors, than the plain sign code nor than the
+  three-level code with the least |lambda| (the greatest ratio of means, 1.05, is within its error). With two
+  levels, one bit, it is never worse than the sign code, which has two levels as well, and worse in 23 of 40
+  cells than the least |lambda| code, which has three.
+- *Least d0 gap* matches (d1, d2) with the least |lambda|: the three-level code of least variance is never worse
+  than it (up to tau = 1 the two nearly coincide), and at tau = 4 has 0.37 to 0.40 of its error.
+- Kinds differ by the number of features: increasing codes have the least noise of those that match at tau up to
+  1, periodic ones have no bias and win once m resolves the kernel (at effective dimension 28 from m = 1,000 on
+  for tau = 1 and 2), folded ones keep (d1, d2) and have up to 3.6 times less error than increasing ones at tau
+  = 4.
+- A sign code whose amplitude matches d1 (*d1 matched*: no other code in use has that, and it is no plain sign
+  code) has a smaller error than codes that match d2 as well where noise dominates: 17 of 40 cells for three
+  levels, all at tau >= 1. By the Hermite bound a code that matches both has a variance of at least tau e^-tau
+  (1 + tau/2) for 'rbf', the sign code (pi/2) tau e^-tau: beyond tau = 1.15 none can have as little noise. It
+  pays with what d2 carries: `step_accuracy.md` has it three to four points below matched codes on MNIST at tau
+  = 1. A share of d2 between none and all lowers the error of kernels in the same way, and accuracy with it;
+  'auto' does not do that.
+""".splitlines()
 
 if __name__ == "__main__":
     main()

@@ -7,7 +7,12 @@
 #include <optional>
 #include <tuple>
 
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
+
 #include "bindings.hpp"
+#include "codes/half.hpp"
 #include "codes/pack.hpp"
 
 namespace nanogram {
@@ -31,6 +36,14 @@ nb::ndarray<nb::numpy, T, nb::ndim<N>> new_array(const std::array<i64, N>& shape
     if (__builtin_mul_overflow(size, dims[i], &size)) throw std::bad_alloc();
   }
   void* memory = ::operator new(size == 0 ? 1 : size, std::align_val_t(64));
+#ifdef __linux__
+  // As NumPy does for large arrays: products then read codes without a miss of the TLB on every page.
+  constexpr size_t large = size_t{1} << 22, page = 4096;
+  if (size >= large) {
+    const auto start = (reinterpret_cast<std::uintptr_t>(memory) + page - 1) / page * page;
+    madvise(reinterpret_cast<void*>(start), (size - page) / page * page, MADV_HUGEPAGE);
+  }
+#endif
   nb::capsule owner(memory, [](void* p) noexcept { ::operator delete(p, std::align_val_t(64)); });
   return nb::ndarray<nb::numpy, T, nb::ndim<N>>(memory, N, dims.data(), owner);
 }
@@ -198,6 +211,16 @@ void decode(const In<u32, 3>& words, int layout, i64 n, i64 m, const Rows& rows,
 }  // namespace
 
 void register_pack(nb::module_& m) {
+  m.def(
+      "widen",
+      [](const In<std::uint16_t, 1>& halves, const Out<float, 1>& out, int isa) {
+        if (halves.shape(0) != out.shape(0)) throw std::invalid_argument("halves and out differ in length");
+        const Isa level = checked_isa(isa);
+        run_released([&](Interrupt& interrupt) {
+          codes::widen(halves.data(), static_cast<i64>(halves.shape(0)), out.data(), level, interrupt);
+        });
+      },
+      nb::arg("halves"), nb::arg("out").noconvert(), nb::arg("isa"));
   // noconvert where overloads or outputs must see the array itself, not a converted copy.
   m.def("pack", &pack<std::uint8_t>, nb::arg("codes").noconvert(), nb::arg("layout"), nb::arg("isa"));
   m.def("pack", &pack<std::uint16_t>, nb::arg("codes").noconvert(), nb::arg("layout"), nb::arg("isa"));

@@ -204,3 +204,26 @@ def test_the_core_refuses_what_would_read_outside():
     ]:
         with pytest.raises(ValueError, match=r".+"):
             _core.matmul(*[value if i == place else good[i] for i in range(len(good))])
+
+
+@pytest.mark.parametrize("name", ["u1", "u2"])
+def test_more_rows_than_one_panel_of_tables(level, name):
+    """Look-up tables of Z^T R are made for 65,536 rows at a time."""
+    shape = (70_003, 37)
+    codes, words = packed(name, shape)
+    R = np.random.default_rng(2).integers(-1000, 1001, (shape[0], 2)).astype(np.float64)
+    R[0] = 127 * 256  # the largest magnitude, so that the grid is the integers
+    found = ops.rmatmul(words, name, shape, R, zero2=1)
+    np.testing.assert_array_equal(found, (2 * codes.astype(np.int64).T - 1) @ R / 2)
+
+
+@pytest.mark.parametrize("name", ["u1", "u2"])
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+def test_largest_sums_of_look_ups(level, name, sign):
+    """Every code and every right-hand side at its largest: the planes of the tables are full."""
+    shape = (70, 2100)
+    words = reference.pack(np.full(shape, LAYOUTS[name].n_codes - 1, dtype=np.uint8), get_layout(name))
+    for precision in ("fast", "float32"):
+        for V, product in ((np.full((2100, 2), sign), ops.matmul), (np.full((70, 2), sign), ops.rmatmul)):
+            found = product(words, name, shape, V, precision=precision)
+            np.testing.assert_allclose(found, sign * (LAYOUTS[name].n_codes - 1) * len(V), rtol=1e-15)

@@ -224,3 +224,23 @@ def test_wrong_arguments_are_refused(isa):
     out.flags.writeable = False
     with pytest.raises(TypeError):
         _core.decode(words, 1, 20, 100, None, None, ones, ones, 0, out, isa)
+
+
+@pytest.mark.parametrize("isa", ops.available_isas())
+def test_every_half_widens_exactly(isa):
+    halves = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    expected = halves.astype(np.float32)
+    with ops.use_isa(isa):
+        found = ops.widen(halves)
+        odd = ops.widen(halves[5:1234].reshape(-1, 1), np.empty((1229, 1), dtype=np.float32))
+    finite = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.isnan(found), ~finite)
+    np.testing.assert_array_equal(found[finite].view(np.uint32), expected[finite].view(np.uint32))
+    np.testing.assert_array_equal(odd[:, 0], expected[5:1234])
+
+
+def test_widen_names_bad_arguments():
+    with pytest.raises(ValueError, match="halves has dtype float32"):
+        ops.widen(np.ones(3, dtype=np.float32))
+    with pytest.raises(ValueError, match=r"out has shape \(2,\)"):
+        ops.widen(np.ones(3, dtype=np.float16), np.empty(2, dtype=np.float32))

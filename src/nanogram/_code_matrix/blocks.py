@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 #: Decoded values held at a time, in bytes of float32.
 BLOCK_BYTES = 8 << 20
+#: float32 products are summed in double at least this often along the axis summed over.
+CHUNK = 4096
 
 
 def row_ranges(n_rows: int, n_columns: int, least: int = 0) -> Iterator[tuple[int, int]]:

@@ -23,15 +23,13 @@ import numpy.typing as npt
 
 from nanogram import ops
 
-from .blocks import centred, decoded_rows, row_ranges
+from .blocks import CHUNK, centred, decoded_rows, row_ranges
 
 if TYPE_CHECKING:
     from nanogram.code_matrix import CodeMatrix
 
 Array = npt.NDArray[Any]
 Float64 = npt.NDArray[np.float64]
-#: float32 products are summed in double at least this often along the axis summed over.
-CHUNK = 4096
 
 
 class Plane(NamedTuple):

@@ -20,7 +20,7 @@ from scipy import sparse
 from nanogram import ops
 from nanogram.ops.reference import TOLERANCES, Precision
 
-from .blocks import centred, codes_of_rows, decoded_index, row_ranges
+from .blocks import CHUNK, centred, codes_of_rows, decoded_index, row_ranges
 
 if TYPE_CHECKING:
     from nanogram.code_matrix import CodeMatrix
@@ -174,13 +174,30 @@ def _float_product(Z: CodeMatrix, V: Array, transpose: bool, precision: Precisio
     if V.dtype == np.float64 and precision == "fast" and np.isfinite(V).all():
         exponent = np.frexp(np.abs(V).max(axis=0, initial=0.0))[1]
         work = np.ldexp(V, -exponent).astype(np.float32)
+    storage, single = Z.storage, work.dtype == np.float32
+    # Blocks that need no conversion are as tall as a sum in single may be; others stay in the cache.
+    least = CHUNK if single and storage.dtype == np.float32 else 0
+    wide = np.empty((0, Z.shape[1]), dtype=np.float32)
     result = np.zeros((Z.shape[1], V.shape[1])) if transpose else np.empty((Z.shape[0], V.shape[1]), dtype=V.dtype)
+    part = np.zeros(result.shape, dtype=work.dtype) if transpose else None
+    summed = 0
     # NumPy warns of NaN and infinity in its own products only now and then; here never.
     with np.errstate(invalid="ignore", over="ignore"):
-        for start, stop in row_ranges(*Z.shape):
-            block = Z.storage[start:stop].astype(work.dtype, copy=False)
-            if transpose:
-                result += block.T @ work[start:stop]
+        for start, stop in row_ranges(*Z.shape, least):
+            block = storage[start:stop]
+            if single and block.dtype == np.float16:
+                if len(wide) < stop - start:
+                    wide = np.empty(block.shape, dtype=np.float32)
+                block = ops.widen(block, wide[: stop - start])
             else:
+                block = block.astype(work.dtype, copy=False)
+            if part is None:
                 result[start:stop] = block @ work
+                continue
+            part += block.T @ work[start:stop]
+            summed += stop - start
+            if summed + (stop - start) > CHUNK or stop == Z.shape[0]:
+                result += part
+                part[:] = 0
+                summed = 0
         return result if exponent is None else np.ldexp(result, exponent)

@@ -20,6 +20,7 @@ from ._dispatch import (
     take_rows,
     unpack,
     unpack_rows,
+    widen,
 )
 from ._isa import active_isa, available_isas, isa_name, use_isa
 from .layouts import LAYOUTS, ROWS_PER_TILE, Layout, get_layout, words_shape
@@ -49,5 +50,6 @@ __all__ = [
     "unpack",
     "unpack_rows",
     "use_isa",
+    "widen",
     "words_shape",
 ]

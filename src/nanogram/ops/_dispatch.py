@@ -202,6 +202,26 @@ def row_sums(words: Array, layout: str | Layout, shape: Shape) -> npt.NDArray[np
     return result
 
 
+def widen(halves: Array, out: npt.NDArray[np.float32] | None = None) -> npt.NDArray[np.float32]:
+    """float16 as float32, exactly, in ``out`` (C-contiguous, of the same shape) if given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from nanogram import ops
+    >>> ops.widen(np.array([0.5, -2.0], dtype=np.float16))
+    array([ 0.5, -2. ], dtype=float32)
+    """
+    if halves.dtype != np.float16:
+        raise ValueError(f"halves has dtype {halves.dtype}; expected float16")
+    if out is None:
+        out = np.empty(halves.shape, dtype=np.float32)
+    elif out.shape != halves.shape or out.dtype != np.float32 or not out.flags.c_contiguous:
+        raise ValueError(f"out has shape {out.shape} and dtype {out.dtype}; expected C-contiguous float32 {halves.shape}")
+    _backend().widen(_plain(halves), out)
+    return out
+
+
 def _right_hand_side(values: npt.ArrayLike, length: int) -> Array:
     values = np.asarray(values)
     if values.ndim != 2 or values.shape[0] != length:

@@ -85,6 +85,11 @@ def row_sums(words: Words, layout: Layout, shape: Shape) -> npt.NDArray[np.int64
     return _core.row_sums(words, layout.index, *shape, _isa())
 
 
+def widen(halves: npt.NDArray[np.float16], out: npt.NDArray[np.float32]) -> None:
+    """See `reference.widen`."""
+    _core.widen(halves.view(np.uint16).reshape(-1), out.reshape(-1), _isa())
+
+
 def _product(
     name: str,
     words: Words,

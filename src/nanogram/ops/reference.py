@@ -33,6 +33,7 @@ __all__ = [
     "take_columns",
     "unpack",
     "unpack_rows",
+    "widen",
 ]
 
 Array = npt.NDArray[Any]
@@ -147,6 +148,11 @@ def row_sums(words: npt.NDArray[np.uint32], layout: Layout, shape: tuple[int, in
     """Sum of the codes of each row."""
     sums: npt.NDArray[np.int64] = unpack(words, layout, shape).sum(axis=1, dtype=np.int64)
     return sums
+
+
+def widen(halves: npt.NDArray[np.float16], out: npt.NDArray[np.float32]) -> None:
+    """float16 to float32, exactly, into ``out`` of the same shape."""
+    out[...] = halves
 
 
 # --------------------------------------------------------------------------- products with few columns

@@ -214,8 +214,8 @@ def tables(record: dict[str, Any]) -> str:
     text[0] += ", ".join(f"{name} {value:.0f}" for name, value in limits.items()) + ".\n\n"
     text.append(
         "Ratios are NumPy's float32 time over ours; the error is the largest relative to |z| |v|. "
-        "The nearest limit is the larger of two shares: bytes of codes over DRAM bandwidth, and the byte products of all "
-        "digits over the peak of the int8 dot product.\n\n"
+        "The nearest limit is the larger of two shares: bytes of codes over DRAM bandwidth, and the byte products of "
+        "all digits over the peak of the int8 dot product.\n\n"
     )
     for op, title in titles.items():
         lines = record["products"][op]

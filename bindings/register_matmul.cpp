@@ -60,8 +60,8 @@ void define(nb::module_& m, const char* name, Product compute, bool transposed) 
       [=](const In<std::uint32_t, 3>& words, int layout, std::int64_t rows, std::int64_t columns,
           const In<T, 2>& values, int zero2, const Table& table, double tolerance, int least_digits, int most_digits,
           const Out<double, 2>& out, int isa) {
-        return product<T>(compute, transposed, words, layout, rows, columns, values, zero2, table, tolerance, least_digits,
-                   most_digits, out, isa);
+        return product<T>(compute, transposed, words, layout, rows, columns, values, zero2, table, tolerance,
+                          least_digits, most_digits, out, isa);
       },
       "words"_a, "layout"_a, "rows"_a, "columns"_a, "values"_a.noconvert(), "zero2"_a, "table"_a.none(), "tolerance"_a,
       "least_digits"_a, "most_digits"_a, "out"_a.noconvert(), "isa"_a);

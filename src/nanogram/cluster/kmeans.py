@@ -23,6 +23,8 @@ from nanogram.linear_model._callbacks import CallbackSupportMixin, progress, wit
 from nanogram.linear_model._design import Design, checked_weights, read_features
 from nanogram.projections import Stream, seed_from
 
+from ._kmeans_steps import Patience, Run, assign, plus_plus, squared_distances, values_of
+
 __all__ = ["CodeKMeans"]
 
 Array = npt.NDArray[Any]
@@ -130,12 +132,12 @@ class CodeKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         seed = seed_from(self.random_state)
         norms = design.squared_row_norms()
         weights = np.ones(design.shape[0]) if weights is None else weights
-        run = _Run(self._start(design, rows, norms, weights, seed), seed)
+        run = Run(self._start(design, rows, norms, weights, seed), seed)
         self.n_iter_ = self.n_steps_ = 0
         told = {"X": X, "y": y, "sample_weight": sample_weight}
         with progress(self, int(self.max_iter), **told, step="epoch") as tick:
             batches = Batches(design, rows, int(self.batch_size))
-            patience = _Patience(self.max_no_improvement, len(rows))
+            patience = Patience(self.max_no_improvement, len(rows))
             for epoch in range(int(self.max_iter)):
                 done = False
                 for batch in batches.epoch(seed, epoch):
@@ -152,7 +154,7 @@ class CodeKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         self._polish(run, design, norms, weights)
         self.cluster_centers_ = run.centres
         self._counts = run.counts
-        labels, distances = _assign(design, run.centres, norms)
+        labels, distances = assign(design, run.centres, norms)
         self.labels_ = labels.astype(np.int32)
         self.inertia_ = float(weights @ distances)
         found = len(np.unique(labels[rows]))
@@ -179,24 +181,24 @@ class CodeKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         if first:
             self._check_rows(len(rows))
             self.n_iter_ = self.n_steps_ = 0
-            run = _Run(self._start(design, rows, norms, weights, seed), seed)
+            run = Run(self._start(design, rows, norms, weights, seed), seed)
         else:
-            run = _Run(self.cluster_centers_.copy(), seed)
+            run = Run(self.cluster_centers_.copy(), seed)
             run.counts = self._counts.copy()
         run.step(design, np.arange(n), norms, weights)
         self.n_steps_ += 1
         self.n_iter_ += 1
         self.cluster_centers_, self._counts = run.centres, run.counts
-        labels, distances = _assign(design, run.centres, norms)
+        labels, distances = assign(design, run.centres, norms)
         self.labels_ = labels.astype(np.int32)
         self.inertia_ = float(weights @ distances)
         return self
 
-    def _polish(self, run: _Run, design: Design, norms: Float64, weights: Float64) -> None:
+    def _polish(self, run: Run, design: Design, norms: Float64, weights: Float64) -> None:
         """Lloyd's passes over all rows."""
         last: Int64 | None = None
         for _ in range(int(self.n_polish)):
-            labels, distances = _assign(design, run.centres, norms)
+            labels, distances = assign(design, run.centres, norms)
             if last is not None and np.array_equal(labels, last):
                 return
             run.recentre(design, labels, distances, weights)
@@ -225,10 +227,10 @@ class CodeKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
             sample = design if size == design.shape[0] else design.rows(ids)
             if self.init == "random":
                 picked = stream.permutation(size, draw=2)[:k] if size > k else np.arange(size)
-                centres = _rows(sample, picked)
+                centres = values_of(sample, picked)
             else:
-                centres = _plus_plus(sample, norms[ids], weights[ids], k, stream)
-            inertia = float(weights[ids] @ _assign(sample, centres, norms[ids])[1]) / size if tries > 1 else 0.0
+                centres = plus_plus(sample, norms[ids], weights[ids], k, stream)
+            inertia = float(weights[ids] @ assign(sample, centres, norms[ids])[1]) / size if tries > 1 else 0.0
             if inertia < least:
                 best, least = centres, inertia
         return best
@@ -266,7 +268,7 @@ class CodeKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         """Distances to all centres, (n, n_clusters)."""
         check_is_fitted(self)
         design = read_features(self, X, reset=False)
-        return np.sqrt(_squared(design, self.cluster_centers_, design.squared_row_norms()))
+        return np.sqrt(squared_distances(design, self.cluster_centers_, design.squared_row_norms()))
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Less the (weighted) sum of squared distances to the nearest centre."""
@@ -278,7 +280,7 @@ class CodeKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
     def _nearest(self, X: Any) -> tuple[Int64, Float64]:
         check_is_fitted(self)
         design = read_features(self, X, reset=False)
-        return _assign(design, self.cluster_centers_, design.squared_row_norms())
+        return assign(design, self.cluster_centers_, design.squared_row_norms())
 
     @property
     def _n_features_out(self) -> int:
@@ -289,124 +291,3 @@ class CodeKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64"]
         return tags
-
-
-class _Run:
-    """Centres and the weight each has been given so far."""
-
-    def __init__(self, centres: Float64, seed: int) -> None:
-        self.centres, self.seed = centres, seed
-        self.counts = np.zeros(len(centres))
-
-    def step(self, design: Design, ids: Int64, norms: Float64, weights: Float64) -> float:
-        """A mini-batch (Sculley 2010): each centre becomes the mean of all rows it was ever given. Its inertia."""
-        live = ids >= 0
-        w = np.where(live, weights[np.maximum(ids, 0)], 0.0)
-        labels, distances = _assign(design, self.centres, norms[np.maximum(ids, 0)])
-        sums, given = _sums(design, labels, w, len(self.centres))
-        self.counts += given
-        hit = given > 0
-        self.centres[hit] += (sums[hit] - given[hit, None] * self.centres[hit]) / self.counts[hit, None]
-        return float(w @ distances)
-
-    def recentre(self, design: Design, labels: Int64, distances: Float64, weights: Float64) -> None:
-        """Each centre becomes the mean of its rows; one without rows goes to the row farthest from its own centre."""
-        sums, given = _sums(design, labels, weights, len(self.centres))
-        hit = given > 0
-        self.centres[hit] = sums[hit] / given[hit, None]
-        self.counts = given
-        empty = np.flatnonzero(~hit)
-        if len(empty):
-            far = np.argsort(np.where(weights > 0, distances, -1.0), kind="stable")[::-1][: len(empty)]
-            self.centres[empty] = _rows(design, far)
-
-    def reassign(self, design: Design, rows: Int64, norms: Float64, weights: Float64, ratio: float, epoch: int) -> None:
-        """Centres of next to no rows are put on rows drawn by their squared distance from the nearest centre."""
-        poor = np.flatnonzero(self.counts < ratio * self.counts.max())
-        if not len(poor):
-            return
-        stream = Stream(self.seed, "kmeans.reassign", epoch)
-        ids = np.sort(rows[stream.permutation(len(rows))[: max(1024, 3 * len(poor))]])
-        sample = design.rows(ids)
-        share = np.cumsum(weights[ids] * _assign(sample, self.centres, norms[ids])[1])
-        if share[-1] <= 0:
-            return
-        draws = stream.uniform(1, len(poor), draw=4)[0] * share[-1]
-        picked = np.minimum(np.searchsorted(share, draws, side="right"), len(ids) - 1)
-        self.centres[poor] = _rows(sample, picked)
-        kept = np.setdiff1d(np.arange(len(self.counts)), poor)
-        self.counts[poor] = self.counts[kept].min()
-
-
-class _Patience:
-    """Ends mini-batches when the smoothed inertia has not fallen for some time, as scikit-learn's do."""
-
-    def __init__(self, most: Any, n_rows: int) -> None:
-        self.most, self.n_rows = most, n_rows
-        self.smoothed, self.least, self.waited, self.seen = np.inf, np.inf, 0, 0
-
-    def ends(self, inertia: float, size: int) -> bool:
-        """Take in the mean inertia of a batch of so many rows."""
-        self.seen += 1
-        if self.seen == 1:  # of centres that the first rows were not fitted to
-            return False
-        share = min(2.0 * size / (self.n_rows + 1), 1.0)
-        self.smoothed = inertia if not np.isfinite(self.smoothed) else (1 - share) * self.smoothed + share * inertia
-        if self.smoothed < self.least:
-            self.least, self.waited = self.smoothed, 0
-        else:
-            self.waited += 1
-        return self.most is not None and self.waited >= self.most
-
-
-def _squared(design: Design, centres: Float64, norms: Float64) -> Float64:
-    """Squared distances (n, k), at least 0."""
-    out = design.matvec(np.ascontiguousarray(centres.T))
-    out *= -2.0
-    out += norms[:, None]
-    out += np.einsum("ij,ij->i", centres, centres)
-    return np.maximum(out, 0.0, out=out)
-
-
-def _assign(design: Design, centres: Float64, norms: Float64) -> tuple[Int64, Float64]:
-    """Nearest centre of each row, the first one of equals, and its squared distance."""
-    squared = _squared(design, centres, norms)
-    labels = squared.argmin(axis=1)
-    return labels, squared[np.arange(len(labels)), labels]
-
-
-def _sums(design: Design, labels: Int64, weights: Float64, k: int) -> tuple[Float64, Float64]:
-    """Weighted sums of the rows of each cluster (k, m), and of their weights (k,)."""
-    members = np.zeros((len(labels), k))
-    members[np.arange(len(labels)), labels] = weights
-    return np.ascontiguousarray(design.rmatvec(members).T), members.sum(axis=0)
-
-
-def _rows(design: Design, picked: Any) -> Float64:
-    """The values of some rows: products with columns of one 1, which lose nothing."""
-    ones = np.zeros((design.shape[0], len(picked)))
-    ones[picked, np.arange(len(picked))] = 1.0
-    return np.ascontiguousarray(design.rmatvec(ones).T)
-
-
-def _plus_plus(sample: Design, norms: Float64, weights: Float64, k: int, stream: Stream) -> Float64:
-    """Greedy k-means++ (Arthur and Vassilvitskii 2007): of 2 + log k draws by squared distance the best is kept."""
-    n, trials = sample.shape[0], 2 + int(np.log(k))
-    draws = stream.uniform(k, trials, draw=8)
-
-    def drawn(share: Float64, u: Float64) -> Int64:
-        total = np.cumsum(share)
-        return np.asarray(np.minimum(np.searchsorted(total, u * total[-1], side="right"), n - 1))
-
-    first = drawn(weights, draws[0, :1])
-    centres = np.empty((k, sample.shape[1]))
-    centres[0] = _rows(sample, first)[0]
-    closest = _squared(sample, centres[:1], norms)[:, 0]
-    for j in range(1, k):
-        share = weights * closest
-        picked = drawn(share if share.any() else weights, draws[j])
-        candidates = _rows(sample, picked)
-        distances = np.minimum(_squared(sample, candidates, norms), closest[:, None])
-        best = int((weights @ distances).argmin())
-        centres[j], closest = candidates[best], distances[:, best]
-    return centres

@@ -11,10 +11,10 @@ struct Tiles {
 
 struct EpilogueArguments {
   const HadamardPlan* plan;
-  const i16* values;  // lanes of the first column
-  i64 column;         // the first column
-  const u64* keys;    // of the rows
-  Tiles tiles;        // of the first column's word
+  const i16* values;     // lanes of the first column
+  i64 column;            // the first column
+  const RowWords* keys;  // of the rows
+  Tiles tiles;           // of the first column's word
 };
 
 inline void store_word(const Tiles& tiles, i64 word, Vec first, Vec second) {
@@ -92,19 +92,13 @@ void steps_half(const EpilogueArguments& a, i64 columns) {
 // ---------------------------------------------------------------- rounded cosines
 
 // Rounding words of columns column .. column + count, lanes as the values'; count and column are multiples of 8.
-void rounding_words(const Block& key, const u64* keys, i64 column, i64 count, i16* out) {
-  constexpr int side = lanes / 2;
+void rounding_words(const Block& key, const RowWords& keys, i64 column, i64 count, i16* out) {
   for (i64 c = 0; c < count; c += 8) {
-    alignas(64) u32 words[2][4][side];
-    const u32 block = static_cast<u32>((column + c) / 8);
-    for (int h = 0; h < 2; ++h)
-      for (int l = 0; l < side; ++l) {
-        const Block b = entry_block(keys[h * side + l], block, 0, key);
-        words[h][0][l] = b.x0, words[h][1][l] = b.x1, words[h][2][l] = b.x2, words[h][3][l] = b.x3;
-      }
+    Side b[2][4];
+    entry_blocks(keys, static_cast<u32>((column + c) / 8), key, b);
+#pragma GCC unroll 4
     for (int k = 0; k < 4; ++k) {
-      const Vec low = Vec::load(reinterpret_cast<const i16*>(words[0][k]));
-      const Vec high = Vec::load(reinterpret_cast<const i16*>(words[1][k]));
+      const Vec low = __builtin_bit_cast(Vec, b[0][k]), high = __builtin_bit_cast(Vec, b[1][k]);
       low_halves(low, high).store(out + (c + 2 * k) * lanes);
       high_halves(low, high).store(out + (c + 2 * k + 1) * lanes);
     }
@@ -128,7 +122,7 @@ void cosines(const EpilogueArguments& a, i64 columns) {
     const i16* y = a.values + start * lanes;
     const i64 skip = (a.column + start) % 8;
     const i16* r = random + skip * lanes;
-    if constexpr (stochastic) rounding_words(key, a.keys, a.column + start - skip, (skip + here + 7) / 8 * 8, random);
+    if constexpr (stochastic) rounding_words(key, *a.keys, a.column + start - skip, (skip + here + 7) / 8 * 8, random);
     for (i64 done = 0; done < here; ++word) {
       Vec sums[2];
       for (int h = 0; h < 2; ++h) {

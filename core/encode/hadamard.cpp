@@ -78,7 +78,7 @@ void plan_ops(HadamardPlan& plan) {
 void plan_signs(HadamardPlan& plan) {
   const HadamardJob& job = plan.job;
   const std::int64_t size = job.size, words = (size + 31) / 32;
-  plan.negative.resize(static_cast<size_t>(job.n_blocks * size));
+  plan.places.resize(static_cast<size_t>(job.n_blocks * size));
   plan.tables.resize(static_cast<size_t>(job.n_blocks * (job.rounds - 1) * size));
   // Stages of the group a round starts with are those of the group the round before ended with.
   const bool single = size == 1;
@@ -93,9 +93,11 @@ void plan_signs(HadamardPlan& plan) {
       }
       for (std::int64_t c = 0; c < size; ++c) {
         const bool negative = (packed[c / 32] >> (c % 32) & 1) != 0;
-        std::uint8_t& of_first = plan.negative[static_cast<size_t>(b * size + c)];
-        if (r == 0 || single)
-          of_first = static_cast<std::uint8_t>(r == 0 ? negative : of_first != negative);
+        std::uint32_t& place = plan.places[static_cast<size_t>(b * size + c)];
+        if (r == 0)
+          place = static_cast<std::uint32_t>(negative ? size + c : c);
+        else if (single)
+          place ^= static_cast<std::uint32_t>(negative);
         else
           plan.tables[static_cast<size_t>((b * (job.rounds - 1) + r - 1) * size + c)] =
               pair_of(negative ? -group_factors[stages] : group_factors[stages]);

@@ -77,8 +77,8 @@ struct HadamardPlan {
   std::vector<int> first_round;  // stages of the first round's groups in order, and their bits
   std::vector<int> first_bits;
   int most_stages;
-  std::vector<std::uint8_t> negative;           // [block][size], signs of round 0
-  std::vector<std::uint32_t> tables;            // [block][rounds - 1][size], pairs
+  std::vector<std::uint32_t> places;  // [block][size]: the column, `size` further where round 0 turns the sign
+  std::vector<std::uint32_t> tables;  // [block][rounds - 1][size], pairs
   std::vector<std::uint32_t> column_constants;  // [m][n_thresholds], or [m] biases, or both
   std::vector<std::uint32_t> weights;           // [n_thresholds][half word's columns] pairs
   std::vector<std::uint32_t> base;              // [columns of half a word + 1] pairs: base code in the first c columns

@@ -93,6 +93,12 @@ void row_keys(const std::int16_t* x, std::int64_t n, std::int64_t p, std::uint64
   counter_generic.keys_i16(x, n, p, keys);
 }
 
+// The next column: dword i is row i below row i + 8.
+constexpr int side_columns = 1;
+inline void columns_to_lanes(const std::int16_t* rows, std::int64_t p, std::int16_t* out) {
+  for (int i = 0; i < lanes; ++i) out[i] = rows[(i / 2 + i % 2 * lanes / 2) * p];
+}
+
 #include "encode/kernels.inl"
 
 }  // namespace

@@ -22,6 +22,7 @@ inline Vec cosine(Vec phase) {
 }
 
 #include "encode/epilogue.inl"
+#include "encode/rounding.inl"
 #include "encode/rows.inl"
 #include "encode/transform.inl"
 
@@ -53,14 +54,16 @@ i64 workspace(const HadamardPlan& plan) { return Parts(plan).total; }
 // Rows side by side: dword i of a column holds rows i and i + lanes / 2. Then the same negated.
 void to_lanes(const i16* __restrict rows, i64 p, i64 size, i16* __restrict out) {
   constexpr int side = lanes / 2;
-  for (i64 j = 0; j < p; ++j)
+  i64 j = 0;
+  for (; j + side_columns <= p; j += side_columns) columns_to_lanes(rows + j, p, out + j * lanes);
+  for (; j < p; ++j)
     for (int i = 0; i < side; ++i) {
       out[j * lanes + 2 * i] = rows[i * p + j];
       out[j * lanes + 2 * i + 1] = rows[(i + side) * p + j];
     }
   __builtin_memset(out + p * lanes, 0, static_cast<size_t>((size - p) * lanes) * 2);
   const Vec zero = Vec::pair(0);
-  for (i64 j = 0; j < size; ++j) subtract(zero, Vec::load(out + j * lanes)).store(out + (size + j) * lanes);
+  for (j = 0; j < size; ++j) subtract(zero, Vec::load(out + j * lanes)).store(out + (size + j) * lanes);
 }
 
 void encode_group(const HadamardPlan& plan, i64 row, int n, void* memory, i64 counts[2]) {
@@ -81,6 +84,7 @@ void encode_group(const HadamardPlan& plan, i64 row, int n, void* memory, i64 co
   __builtin_memset(rows + n * p, 0, static_cast<size_t>((lanes - n) * p) * 2);
   alignas(64) u64 keys[lanes] = {};
   if (job.epilogue.kind == EpilogueKind::stochastic) row_keys(rows, n, p, keys);
+  const RowWords key_words(keys);
   for (int i = 0; i < n; ++i) counts[1] += guard_row(plan, rows + i * p, reinterpret_cast<u32*>(start + parts.guard));
   to_lanes(rows, p, size, input);
 
@@ -88,7 +92,7 @@ void encode_group(const HadamardPlan& plan, i64 row, int n, void* memory, i64 co
   for (int i = 0; i < lanes; ++i) mask[i] = i < n ? 0xFFFFFFFFu : 0u;
   const i64 per_word = 2 * plan.half, words = (m + per_word - 1) / per_word;
   u32* const tile = job.words + row / 16 * words * 16;
-  EpilogueArguments e = {&plan, output, 0, keys, {tile, tile + 8, mask}};
+  EpilogueArguments e = {&plan, output, 0, &key_words, {tile, tile + 8, mask}};
   if constexpr (side == 16) e.tiles.high = n > 16 ? tile + words * 16 : nullptr;
 
   const auto n_ops = plan.ops.size();
@@ -98,8 +102,7 @@ void encode_group(const HadamardPlan& plan, i64 row, int n, void* memory, i64 co
     const u32* const tables = plan.tables.data() + block * (job.rounds - 1) * size;
     const auto arguments = [&](const HadamardOp& op) {
       return PassArguments{op.source == 0 ? input : values,
-                           size * lanes,
-                           plan.negative.data() + block * size,
+                           plan.places.data() + block * size,
                            tables + (op.table - 1) * size,
                            op.factor,
                            tables + (op.second - 1) * size,

@@ -51,32 +51,32 @@ inline int shift_to(u64 value, u64 limit, int bits_a_shift) {
   return shift;
 }
 
-// Adds up the values of a group's positions: count values with the group's bits at `bit` become count >> stages.
-template <typename From, typename To>
-i64 fold(const From* __restrict from, i64 count, int bit, int stages, To* __restrict to) {
-  const i64 stride = i64{1} << bit, size = i64{1} << stages, outer = count >> (bit + stages);
-  for (i64 o = 0; o < outer; ++o)
-    for (i64 l = 0; l < stride; ++l) {
-      To sum = 0;
-      for (i64 s = 0; s < size; ++s) sum += from[(o * size + s) * stride + l];
-      to[o * stride + l] = sum;
-    }
-  return count >> stages;
+// Kept apart: gcc 12 would otherwise jam the loops around it and leave it without vectors.
+template <typename T>
+__attribute__((noinline)) void add_to(T* __restrict to, const T* __restrict from, i64 n) {
+  for (i64 i = 0; i < n; ++i) to[i] += from[i];
 }
 
-// The same for high strides: rows of `stride` values are added, which vectors do side by side.
-template <typename From, typename To>
-void fold_top(const From* __restrict from, i64 stride, i64 size, To* __restrict to) {
-  for (i64 l = 0; l < stride; ++l) to[l] = from[l];
-  for (i64 s = 1; s < size; ++s)
-    for (i64 l = 0; l < stride; ++l) to[l] += from[s * stride + l];
+// Sums of neighbours; `to` may be `from`.
+template <typename T>
+__attribute__((noinline)) void add_neighbours(const T* from, i64 n, T* to) {
+#pragma GCC ivdep
+  for (i64 i = 0; i < n / 2; ++i) to[i] = from[2 * i] + from[2 * i + 1];
 }
 
-template <typename From, typename To>
-i64 fold_group(const From* from, i64 count, int bit, int stages, To* to) {
-  if (count >> (bit + stages) != 1) return fold(from, count, bit, stages, to);
-  fold_top(from, i64{1} << bit, i64{1} << stages, to);
-  return i64{1} << bit;
+// Adds up the values of a group's positions, the highest bits or the lowest (bit 0) of those that are left: `count`
+// values become count >> stages.
+template <typename T>
+i64 fold_group(const T* from, i64 count, int bit, int stages, T* to) {
+  const i64 left = count >> stages;
+  if (count >> (bit + stages) != 1) {
+    add_neighbours(from, count, to);
+    for (int s = 1; s < stages; ++s) add_neighbours(to, count >> s, to);
+    return left;
+  }
+  for (i64 l = 0; l < left; ++l) to[l] = from[l];
+  for (i64 s = 1; s < i64{1} << stages; ++s) add_to(to, from + s * left, left);
+  return left;
 }
 
 template <typename T>

@@ -16,10 +16,9 @@ inline __attribute__((always_inline)) void butterflies(Vec* v) {
 }
 
 struct PassArguments {
-  const i16* from;  // values, or for the first pass the rows in lanes, the negated ones `flip` after them
-  i64 flip;
-  const u8* negative;  // of the first pass
-  const u32* table;    // factors by column
+  const i16* from;    // values, or for the first pass the rows in lanes, the negated ones after them
+  const u32* places;  // of the first pass: where each column stands, or its negative
+  const u32* table;   // factors by column
   u32 factor;
   const u32* second;  // factors between the two goes of a double pass
   i16* to;            // where column `begin` goes
@@ -40,7 +39,7 @@ void pass(const PassArguments& a) {
       for (int i = 0; i < size; ++i) {
         const i64 c = column + i * stride;
         if constexpr (source == 0) {
-          v[i] = Vec::load(a.from + c * lanes + (a.negative[c] ? a.flip : 0));
+          v[i] = Vec::load(a.from + i64{a.places[c]} * lanes);
         } else {
           v[i] = multiply_high_rounded(Vec::load(a.from + c * lanes), source == 1 ? factor : Vec::pair(a.table[c]));
         }

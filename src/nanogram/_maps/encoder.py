@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from nanogram._code_matrix.build import storage_spec
+from nanogram._rows.convert import check_rows_finite
 from nanogram.code_matrix import CodeMatrix
 from nanogram.codes import Code
 from nanogram.rows import RowSource
@@ -78,7 +79,9 @@ def encode_rows(encoder: Encoder, source: RowSource, output: str, salt: int, rep
     m, step = encoder.n_columns, encoder.block_rows
     target = _Growing(source.n_rows, m, code, output == "array")
     entries = outside = 0
-    for start, block in source.blocks(step, sparse="keep"):
+    # A grid clips whatever is not finite, and counts it: dense rows that lost nothing to it need no second look.
+    looked_at = source.is_sparse or encoder.grid_bits is None
+    for start, block in source.blocks(step, sparse="keep", check_finite=looked_at):
         n = block.shape[0]
         if output == "array":
             scratch = np.empty(*storage_spec(code, (n, m)))
@@ -87,6 +90,8 @@ def encode_rows(encoder: Encoder, source: RowSource, output: str, salt: int, rep
                 target.view(start + part.start, start + part.stop)[...] = values
         else:
             seen = encoder.encode_into(block, target.view(start, start + n), noise)
+        if seen.outside and not looked_at:
+            check_rows_finite(block, start, source.feature_names)
         entries, outside = entries + seen.entries, outside + seen.outside
     if not target.n_rows:
         raise no_rows(source.n_columns)

@@ -124,7 +124,9 @@ def in_fresh_process(script: Path, name: str, p: int, quick: bool) -> dict[str, 
     command = [sys.executable, str(script), "--memory-of", name, str(p), *(["--quick"] if quick else [])]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     result: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
-    print(f"  p = {p:5d} {name:44s} {result['beyond'] / 2**20:6.1f} MiB beyond {result['codes'] / 2**20:.1f} MiB of codes")
+    print(
+        f"  p = {p:5d} {name:44s} {result['beyond'] / 2**20:6.1f} MiB beyond {result['codes'] / 2**20:.1f} MiB of codes"
+    )
     return result
 
 

@@ -169,7 +169,9 @@ def tables(record: dict[str, Any]) -> str:
             for p, lines in record["memory"].items()
             for name, line in lines.items()
         ]
-        text.append("## Peak memory of transform\n\nResident memory in a fresh process, above that before the call.\n\n")
+        text.append(
+            "## Peak memory of transform\n\nResident memory in a fresh process, above that before the call.\n\n"
+        )
         text.append(_runner.markdown_table(["", "codes, MiB", "beyond codes, MiB", "asked 64 MiB"], rows) + "\n")
     if record.get("latency"):
         rows = [[name, f"{1e6 * value:.0f}"] for name, value in record["latency"].items()]

@@ -51,7 +51,13 @@ def peers(X: Floats, m: int) -> dict[str, Call]:
     p = X.shape[1]
     W = np.random.default_rng(0).standard_normal((m, p), dtype=np.float32)
     sampler = RBFSampler(gamma=0.5 / p, n_components=m, random_state=0).fit(X[:16])
-    calls: dict[str, Call] = {"X @ W.T": lambda: X @ W.T, "RBFSampler": lambda: sampler.transform(X)}
+    double = X[: len(X) // 4].astype(np.float64)
+    of_double = RBFSampler(gamma=0.5 / p, n_components=m, random_state=0).fit(double[:16])
+    calls: dict[str, Call] = {
+        "X @ W.T": lambda: X @ W.T,
+        "RBFSampler": lambda: sampler.transform(X),
+        "RBFSampler, float64, a quarter of the rows": lambda: of_double.transform(double),
+    }
     try:
         import torch
     except ImportError:

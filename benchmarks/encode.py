@@ -1,7 +1,7 @@
 """Rows to packed codes against float32 pipelines, in one process, cold caches, interleaved, medians.
 
     python benchmarks/encode.py                          20,000 rows to 10,000 columns, p = 54, 123, 784, 1280
-    python benchmarks/encode.py --p 784 --group ternary  one width, one group of maps (ternary, fourier, memory, latency)
+    python benchmarks/encode.py --p 784 --group ternary  one width, one group (ternary, fourier, memory, latency)
     python benchmarks/encode.py --quick                  2,000 x 1,024, seconds; shows that it runs, says little
     python benchmarks/encode.py --isa avx2               as on a machine without AVX-512
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,10 +25,9 @@ import _runner
 _runner.quiet_blas()
 
 import _encode_parts as parts
-import numpy as np
 
 from nanogram import FeatureMap, FourierFeatures, ops
-from nanogram.codes import StepCode, UniformCode
+from nanogram.codes import StepCode
 from nanogram.projections import Hadamard, Ternary
 
 WIDTHS = (54, 123, 784, 1280)
@@ -54,8 +54,8 @@ def _fourier(law: Any, bits: int, rounding: str = "stochastic") -> Callable[[int
 
 def cases() -> list[Case]:
     """All maps of the comparison."""
-    asked_rounds = {3: {784: (35, 60), 54: (6.5, 50)}, 1: {784: (90, 150)}}
-    table = {784: (4.2, 7.5)}
+    asked_rounds: dict[int, dict[int, tuple[float, float]]] = {3: {784: (35, 60), 54: (6.5, 50)}, 1: {784: (90, 150)}}
+    table: dict[int, tuple[float, float]] = {784: (4.2, 7.5)}
     listed = [
         Case("ternary", f"ternary, Hadamard, {r} round{'s' * (r > 1)}", _ternary(Hadamard(r)), asked_rounds.get(r, {}))
         for r in (1, 2, 3)
@@ -91,7 +91,7 @@ def measure_width(p: int, group: str, shape: tuple[int, int], rounds: int) -> di
     chosen = [case for case in cases() if case.group == group]
     maps = {case.name: case.make(m).fit(X[: min(n, 2048)]) for case in chosen}
     calls: dict[str, Callable[[], object]] = dict(parts.peers(X, m))
-    calls |= {name: (lambda one=one: one.transform(X)) for name, one in maps.items()}
+    calls |= {name: partial(one.transform, X) for name, one in maps.items()}
     if group == "ternary":
         # A choice, not the default: rows of 8 bits.
         calls["ternary, Gaussian W, rows of 8 bits"] = parts.eight_bit_rows(X, m, cosine=False)
@@ -164,8 +164,12 @@ def tables(record: dict[str, Any]) -> str:
         )
     if record.get("memory"):
         rows = [
-            [f"{name}, p = {p}", f"{line['codes'] / 2**20:.1f}", f"{line['beyond'] / 2**20:.1f}"]
-            + [f"{'met' if line['beyond'] <= 64 * 2**20 else 'MISSED'}"]
+            [
+                f"{name}, p = {p}",
+                f"{line['codes'] / 2**20:.1f}",
+                f"{line['beyond'] / 2**20:.1f}",
+                "met" if line["beyond"] <= 64 * 2**20 else "MISSED",
+            ]
             for p, lines in record["memory"].items()
             for name, line in lines.items()
         ]

@@ -159,7 +159,7 @@ def test_the_report_names_the_path(rows):
     assert FeatureMap("hadamard", code=4, n_components=8).fit(rows).report_.path == "integer: hadamard"
     assert FeatureMap("gaussian", code=4, n_components=8).fit(rows).report_.path == "integer: dense"
     assert FeatureMap("hadamard", n_components=8).fit(rows).report_.path == "float"
-    assert FeatureMap("circulant", code=4, n_components=8).fit(rows).report_.path == "float"
+    assert FeatureMap("circulant", code=4, n_components=8).fit(rows).report_.path == "integer: dense"
     assert FeatureMap("hadamard", "relu", 4, n_components=8).fit(rows).report_.path == "float"
     own = UniformCode(4, low=-1.0, high=1.5)
     assert FeatureMap("hadamard", code=own, n_components=8).fit(rows).report_.path == "float"

@@ -43,15 +43,20 @@ class DensePath(IntegerPath):
 
     path = "integer: dense"
 
+    @staticmethod
+    def holds(drawn: Drawn) -> bool:
+        """Whether W can be a table: of a variance to scale it by, and of no more than 32 MB."""
+        m, p = drawn.shape
+        size = m * p * (1 if drawn.int8_scale is not None else 2)
+        return drawn.entry_variance is not None and size <= MOST_WEIGHT_BYTES
+
     @classmethod
     def fit(
         cls, recipe: Recipe, drawn: Drawn, scaling: Scaling, seed: int, bias: npt.NDArray[np.float64], rows: Any
     ) -> Self | None:
-        """The path, or None where the weights would take too much memory."""
+        """The path, or None where sums would overflow; for laws whose table is small (`holds`)."""
         law_scale = drawn.int8_scale
         m, p = drawn.shape
-        if m * p * (1 if law_scale is not None else 2) > MOST_WEIGHT_BYTES:
-            return None
         bits, reach = _dense_grid(scaling)
         limit = (1 << (bits - 1)) - 1
         if limit * p >= 2**31:

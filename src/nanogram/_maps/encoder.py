@@ -77,6 +77,10 @@ def encode_rows(encoder: Encoder, source: RowSource, output: str, salt: int, rep
     """All rows of a source as a CodeMatrix, or as the float32 array of what it decodes to."""
     noise, code = encoder.noise(salt), encoder.code
     m, step = encoder.n_columns, encoder.block_rows
+    # Encoders that keep sparse rows sparse, and pay by the block, take more of them at a time.
+    of_sparse: Any = getattr(encoder, "sparse_block_rows", None)
+    if of_sparse is not None and source.is_sparse and source.mean_entries is not None:
+        step = of_sparse(source.mean_entries)
     target = _Growing(source.n_rows, m, code, output == "array")
     entries = outside = 0
     # A grid clips whatever is not finite, and counts it: dense rows that lost nothing to it need no second look.

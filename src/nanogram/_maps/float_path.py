@@ -23,6 +23,9 @@ Array = npt.NDArray[Any]
 
 #: Floats of one block, projections or rows, whichever is wider.
 BLOCK_FLOATS = 2**20
+#: Of one block of sparse rows, which stay sparse: projections, and stored entries of the rows. W may have to be drawn
+#: anew for each block, so that these are larger.
+SPARSE_FLOATS = 2**21
 #: Small maps are projected in double: single-column products sum in another order in other blocks.
 DOUBLE_WEIGHTS = 2**18
 #: Rows are known by their integer form on a grid this much finer than the largest entry seen at fit.
@@ -65,6 +68,10 @@ class FloatPath:
     @property
     def block_rows(self) -> int:
         return tile_rows(BLOCK_FLOATS // max(self.recipe.n_components, self.drawn.n_inputs))
+
+    def sparse_block_rows(self, entries: float) -> int:
+        """Rows of a block that stay sparse, of so many stored entries each in the mean."""
+        return max(self.block_rows, tile_rows(int(SPARSE_FLOATS // max(self.recipe.n_components, entries, 1.0))))
 
     @property
     def nbytes(self) -> int:
@@ -126,6 +133,8 @@ def rounding_keys(block: Any, scaling: Scaling) -> npt.NDArray[np.uint64]:
     moved = scaling.moved(block)
     numbers = moved.data if sp.issparse(moved) else moved
     whole = np.clip(np.rint(numbers * inverse), -32767, 32767).astype(np.int16)
-    if sp.issparse(moved):
-        whole = sp.csr_array((whole, moved.indices, moved.indptr), shape=moved.shape).toarray()
-    return row_keys(whole)
+    if not sp.issparse(moved):
+        return row_keys(whole)
+    rows = sp.csr_array((whole, moved.indices, moved.indptr), shape=moved.shape)
+    step = max(1, BLOCK_FLOATS // rows.shape[1])
+    return np.concatenate([row_keys(rows[i : i + step].toarray()) for i in range(0, rows.shape[0], step)])

@@ -41,6 +41,7 @@ class SparseSource(RandomAccessSource):
         self._matrix = sp.csr_array(X)
         self.n_rows, self.n_columns = X.shape
         self.dtype = self._matrix.dtype
+        self.mean_entries = self._matrix.nnz / max(1, self._matrix.shape[0])
         self.feature_names = feature_names
 
     def _rows(self, which: slice | npt.NDArray[np.int64]) -> Raw:

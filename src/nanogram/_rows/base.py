@@ -65,6 +65,8 @@ class RowSource(ABC):
         Whether `blocks` can be called more than once.
     random_access : bool
         Whether `take` reads the rows it is asked for and no others.
+    mean_entries : float or None
+        Stored entries of a row of a sparse source in the mean, where that is known.
     """
 
     n_rows: int | None
@@ -74,6 +76,7 @@ class RowSource(ABC):
     is_sparse: bool = False
     restartable: bool = True
     random_access: bool = False
+    mean_entries: float | None = None
 
     @abstractmethod
     def _chunks(self, block_rows: int) -> Iterator[Raw]:

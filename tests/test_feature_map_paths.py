@@ -12,7 +12,7 @@ from sklearn.base import clone
 from nanogram import FeatureMap, FourierFeatures, TernaryFeatures, ops
 from nanogram._maps import choice
 from nanogram.codes import StepCode, UniformCode
-from nanogram.projections import Directional, Gaussian, Hadamard, Rademacher, Ternary
+from nanogram.projections import Circulant, Directional, Gaussian, Hadamard, Rademacher, Ternary
 
 RECIPES = {
     "ternary": ("identity", "ternary"),
@@ -31,6 +31,7 @@ LAWS = {
     "rademacher": Rademacher(),
     "sparse": Ternary(0.8),
     "directional": Directional(),
+    "circulant": Circulant(),
 }
 pytestmark = pytest.mark.filterwarnings("ignore::nanogram.projections.SparsityWarning")
 STOCHASTIC = {"stochastic": ("cos_phase", 4), "stochastic pairs": ("cos_sin", 8), "one bit": ("cos_phase", 1)}
@@ -166,3 +167,17 @@ def test_the_report_names_the_path(rows):
     text = str(FeatureMap("hadamard", code=4, n_components=8).fit(rows).report_)
     assert "integer: hadamard" in text
     assert "grid_bits" in text
+
+
+def test_wide_sparse_rows_are_taken_many_at_a_time():
+    X = sp.random_array((40, 40_000), density=2e-3, rng=np.random.default_rng(0), format="csr", dtype=np.float32)
+    features = FourierFeatures(512, bits=2, projection="gaussian", random_state=0).fit(X)
+    assert features.report_.path == "float"
+    # Dense blocks of so many columns have 16 rows, and W would be drawn anew for each of them.
+    encoder = features.encoder_
+    assert encoder.block_rows == 16
+    assert encoder.sparse_block_rows(80) == 4096
+    assert encoder.sparse_block_rows(40_000) == 48
+    parts = list(features.transform_blocks([X[:16], X[16:]]))
+    whole = features.transform(X)
+    assert np.array_equal(np.vstack([part.toarray() for part in parts]), whole.toarray())

@@ -3,6 +3,8 @@
 // A vector's dword i holds rows i and i + lanes / 2, and a register collects the codes of half a word's columns for
 // all lanes; two of them exchange halves of their dwords and are words of 16 or 2 x 8 rows.
 
+#include "encode/rounding.inl"
+
 struct Tiles {
   u32* low;         // words of the first half of the lanes
   u32* high;        // of the second half; null when there are no such rows

@@ -22,7 +22,6 @@ inline Vec cosine(Vec phase) {
 }
 
 #include "encode/epilogue.inl"
-#include "encode/rounding.inl"
 #include "encode/rows.inl"
 #include "encode/transform.inl"
 

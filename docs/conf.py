@@ -33,3 +33,24 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"nanogram {version}"
 html_show_sourcelink = False
 html_theme_options = {"show_toc_level": 2, "navigation_with_keys": False}
+
+# scikit-learn's own docstrings of set_..._request refer to its glossary.
+suppress_warnings = ["ref.term", "ref.ref"]
+
+
+def escape_bars(app, what, name, obj, options, lines):  # noqa: ARG001 (Sphinx calls it so)
+    """|x| is a norm in our docstrings, not a substitution: bars outside literals get a backslash."""
+    literal = None
+    for number, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if literal is not None and line.strip() and indent <= literal:
+            literal = None
+        if literal is None and not line.lstrip().startswith((">>>", "...", "..")):
+            parts = line.split("``")
+            lines[number] = "``".join(part if k % 2 else part.replace("|", "\\|") for k, part in enumerate(parts))
+        if literal is None and line.rstrip().endswith("::"):
+            literal = indent
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", escape_bars, priority=900)

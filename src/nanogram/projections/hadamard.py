@@ -17,8 +17,9 @@ __all__ = ["Hadamard", "fast_hadamard"]
 
 
 class Hadamard(Projection):
-    """Blocks ``H D_r ... H D_1 / P**((r - 1) / 2)`` of P features, P the power of two from p on, the last truncated.
+    """Hadamard matrices and random signs in turn, one to three rounds of them.
 
+    Blocks ``H D_r ... H D_1 / P**((r - 1) / 2)`` of P features, P the power of two from p on, the last truncated.
     H is the Hadamard matrix of +1 and -1 in Sylvester's order, the D are diagonals of fair signs, rows are padded with
     zeros to P inputs. Three rounds are the SORF of the literature; with one round entries are +1 and -1, and the
     features of a block differ from a fixed set by the signs of the inputs alone. Stores the seed (a table of signs

@@ -114,6 +114,15 @@ def test_from_kernels_has_both_spectra():
     assert _areas(display.compared_bars_).sum() == pytest.approx(1)
 
 
+def test_bins_are_as_fine_as_the_bulk_whatever_the_spikes():
+    """A spike far away, in either spectrum, does not widen the bins."""
+    own, others = np.append(np.linspace(0, 1, 99), 9.0), np.append(np.linspace(0, 1, 99), 9.5)
+    display = SpectrumDisplay(own, compared=others, isolated=own[-1:], spikes=others[-1:]).plot(bins=20, log=False)
+    assert display.bars_[0].get_width() == pytest.approx(1 / 20)
+    assert _areas(display.bars_).sum() == pytest.approx(1)
+    assert _areas(display.compared_bars_).sum() == pytest.approx(1)
+
+
 def test_logarithmic_bins_hold_everything():
     display = SpectrumDisplay(np.concatenate([np.linspace(1, 2, 50), [500.0]])).plot()
     assert display.ax_.get_xscale() == "log"

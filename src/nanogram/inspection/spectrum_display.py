@@ -267,7 +267,7 @@ class SpectrumDisplay:
         lowest, highest = float(values.min()), float(values.max())
         if self.x is not None:
             lowest, highest = min(lowest, float(self.x.min())), max(highest, float(self.x.max()))
-        bulk = np.setdiff1d(values, self.isolated)
+        bulk = np.setdiff1d(values, np.concatenate([self.isolated, self.spikes]))
         if len(bulk) and len(self.isolated):
             low, high = float(bulk.min()), float(bulk.max())
             if self.x is not None:

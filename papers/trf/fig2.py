@@ -134,6 +134,8 @@ def plot(records: Sequence[Record]) -> Any:
             own, compared=others, isolated=own[:1], spikes=others[:1], name="K", compared_name="K~"
         )
         display.plot(axes[0, column], bins=40, log=False)
+        # n - p eigenvalues of K~ are d0: a column that would flatten the rest.
+        axes[0, column].set(yscale="log", ylim=(2e-3, 200))
         axes[0, column].set_title(f"W {law}", fontsize=10)
         equivalent = values["equivalent_eigenvector"]
         EigenvectorDisplay(values["eigenvector"], values["labels"], equivalent=equivalent).plot(axes[1, column])

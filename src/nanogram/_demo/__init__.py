@@ -1,1 +1,1 @@
-"""Parts of the demonstration: the model, the measurements and the tables."""
+"""Parts of the demonstration: the measurements and the tables."""

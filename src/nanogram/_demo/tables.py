@@ -10,12 +10,13 @@ __all__ = ["main_table", "markdown", "product_table"]
 
 
 def main_table(first: Line, lines: Sequence[Line], baseline: str) -> str:
-    """Bytes, time to encode and accuracy, beside the baseline's."""
-    header = ["features", "MB", "of float32", "encode, ms", "accuracy"]
-    rows = [header, [baseline, _mb(first), "1", f"{first.encode:.0f}", _percent(first)]]
+    """Bytes, times to encode and to train, and accuracy, beside the baseline's."""
+    header = ["features", "MB", "of float32", "encode, ms", "train, ms", "accuracy"]
+    rows = [header, [baseline, _mb(first), "1", f"{first.encode:.0f}", f"{first.fit:.0f}", _percent(first)]]
     for line in lines:
         share = f"1/{first.nbytes / line.nbytes:.0f}" if first.nbytes > line.nbytes * 1.5 else "1"
-        rows.append([line.name, _mb(line), share, _with_ratio(line.encode, first.encode, 0), _percent(line)])
+        times = (_with_ratio(line.encode, first.encode, 0), _with_ratio(line.fit, first.fit, 0))
+        rows.append([line.name, _mb(line), share, *times, _percent(line)])
     return markdown(rows)
 
 

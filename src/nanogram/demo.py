@@ -43,8 +43,8 @@ def described(features: Map) -> str:
     """One line on a fitted map: its path and its design."""
     report = features.report_
     line = f"projection {report.projection}, path '{report.path}', tau {report.tau:.3g}, gamma {report.gamma:.3g}"
-    if isinstance(features, TernaryFeatures):
-        design = features.design_
+    design = features.design_ if isinstance(features, TernaryFeatures) else None
+    if design is not None:
         thresholds = ", ".join(f"{one:.3f}" for one in design.thresholds)
         levels = ", ".join(f"{one:.3f}" for one in design.levels)
         firing = ", ".join(f"{100 * one:.0f} %" for one in design.firing)

@@ -106,10 +106,14 @@ def measure(sample: Any, n_components: int, rounds: int = 5) -> tuple[Line, list
         seconds = time.perf_counter() - start
         score = float(classifier.score(maps[name].transform(X_test), y_test))
         error = _relative_error(Z @ v, Z.toarray(), v)
-        lines.append(Line(name, Z.nbytes, *(one[name] for one in times), 1e3 * seconds, error, score))
+        lines.append(_line(name, Z.nbytes, times, 1e3 * seconds, error, score))
     error = _relative_error(Phi @ v, Phi, v)
-    first = Line("", Phi.nbytes, *(one[""] for one in times), 1e3 * trained, error, baseline)
-    return first, lines, maps
+    return _line("", Phi.nbytes, times, 1e3 * trained, error, baseline), lines, maps
+
+
+def _line(name: str, nbytes: int, times: list[dict[str, float]], fit: float, error: float, accuracy: float) -> Line:
+    encode, matvec, rmatvec, gram = (one[name] for one in times)
+    return Line(name, nbytes, encode, matvec, rmatvec, gram, fit, error, accuracy)
 
 
 def _chosen_alpha(Phi: Array, y: Array, heldout: int) -> float:

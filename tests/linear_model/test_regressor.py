@@ -57,8 +57,7 @@ def agree(model, coef, intercept, tol=1e-3):
     np.testing.assert_allclose(model.intercept_, intercept, atol=tol)
 
 
-# Where y can be met exactly a solution is as free as the objective is flat: these checks compare to 1e-7.
-@parametrize_with_checks([CodeRegressor(loss, tol=1e-10) for loss in LOSSES] + [CodeRegressor()])
+@parametrize_with_checks([CodeRegressor(loss) for loss in LOSSES])
 def test_estimator_checks(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # some checks set max_iter to 1 or 5
@@ -208,3 +207,14 @@ def test_bad_data():
     for loss in LOSSES:
         with pytest.warns(ConvergenceWarning, match="raise max_iter"):
             CodeRegressor(loss, alpha=1e-6, max_iter=1).fit(Z, np.abs(Y))
+
+
+def test_no_tol_goes_as_far_as_is_free_and_does_not_complain_of_rounding():
+    _, Z = codes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for loss in LOSSES:
+            y = COUNTS if loss == "poisson" else Y
+            model = CodeRegressor(loss, alpha=1e-3).fit(Z, y)
+            tight = CodeRegressor(loss, alpha=1e-3, tol=1e-9).fit(Z, y)
+            np.testing.assert_allclose(model.coef_, tight.coef_, rtol=1e-4, atol=1e-5 * np.abs(tight.coef_).max())

@@ -87,11 +87,11 @@ class IterativeBase(CallbackSupportMixin, BaseEstimator):
             raise ValueError(f"solver={self.solver!r} is not accepted; {', '.join(map(repr, names))} are")
         return str(self.solver)
 
-    def _checked_stops(self, default: float | None = None) -> tuple[float, int | None]:
-        """``tol``, which may be None where there is a default, and ``max_iter``."""
-        accepted = "a number between 0 and 1" if default is None else "None or a number between 0 and 1"
-        tol = default if self.tol is None and default is not None else self.tol
-        tol = checked_number("tol", tol, accepted, lambda one: 0.0 < one < 1.0)
+    def _checked_stops(self) -> tuple[float | None, int | None]:
+        """``tol`` and ``max_iter``."""
+        tol = self.tol
+        if tol is not None:
+            tol = checked_number("tol", tol, "None or a number between 0 and 1", lambda one: 0.0 < one < 1.0)
         return tol, checked_integer("max_iter", self.max_iter)
 
     def _start(self, objective: Objective) -> Point | None:

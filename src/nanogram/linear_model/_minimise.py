@@ -12,12 +12,13 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 
 from ._callbacks import Progress
+from ._design import ArrayDesign
 from ._objective import Objective, Point
 from ._preconditioner import row_norms
 from .lbfgs import lbfgs
 from .newton import newton
 
-__all__ = ["SOLVERS", "Origin", "Result", "minimise"]
+__all__ = ["SOLVERS", "Origin", "Result", "Stop", "minimise"]
 
 Float64 = npt.NDArray[np.float64]
 Solver = Callable[[Objective, Point, Float64, Float64, float], Iterator[Point]]
@@ -27,6 +28,10 @@ SOLVERS: dict[str, tuple[Solver, int]] = {"newton-cg": (newton, 100), "lbfgs": (
 ROUGH = 1e-4
 #: ... which matters to a tol below this.
 FINE = 1e-5
+#: Arrays of no more entries than this are fitted to `SMALL_TOL` by Newton's method unless a tol is given: products are
+#: of doubles, one or two more iterations of milliseconds give all digits, and where F is flat coefficients move far in
+#: them. Codes are multiplied to less, and in two parts for more.
+SMALL, SMALL_TOL = 1_000_000, 1e-10
 #: Iterations without a smaller gradient or a lower value than before, after which there is no going on.
 PATIENCE = 8
 #: Part of a value that may be rounding.
@@ -58,6 +63,21 @@ class Origin(NamedTuple):
         return cls(point, np.where(norms.any(), reference, np.sqrt(objective.n) * residuals), norms)
 
 
+class Stop(NamedTuple):
+    """When to end: at ``tol``; ``enough`` is what counts as converged where rounding lets a solver go no further."""
+
+    tol: float
+    enough: float
+
+    @classmethod
+    def of(cls, tol: float | None, objective: Objective, solver: str) -> Stop:
+        """The tol given, or what None means."""
+        if tol is not None:
+            return cls(tol, tol)
+        small = solver == "newton-cg" and objective.n * objective.m <= SMALL
+        return cls(SMALL_TOL if small and isinstance(objective.design, ArrayDesign) else FINE, FINE)
+
+
 class Result(NamedTuple):
     """Where a solver ended."""
 
@@ -74,13 +94,13 @@ def minimise(
     *,
     start: Point | None,
     solver: str,
-    tol: float,
+    stop: Stop,
     max_iter: int | None,
     tick: Progress,
     model: Callable[[Float64], dict[str, Any]],
     warn: bool = True,
 ) -> Result:
-    """Minimise F until its gradient's norm is at most ``tol`` times the reference, for each problem.
+    """Minimise F until its gradient's norm is at most ``stop.tol`` times the reference, for each problem.
 
     Parameters
     ----------
@@ -90,8 +110,10 @@ def minimise(
         Where to start; None: the origin.
     solver : str
         A key of `SOLVERS`.
-    tol, max_iter
-        See above; None: what the solver commonly needs, many times over.
+    stop : Stop
+        See above.
+    max_iter : int or None
+        None: what the solver commonly needs, many times over.
     tick : Progress
         Entered.
     model : callable
@@ -99,6 +121,7 @@ def minimise(
     warn : bool, default=True
         Whether to warn of a fit that has not converged.
     """
+    tol, enough = stop
     steps, most = SOLVERS[solver]
     most = most if max_iter is None else max_iter
     point = origin.point if start is None else start
@@ -130,9 +153,9 @@ def minimise(
         tick.interrupted = stopped = True
         message = f"interrupted after {tick.count} iterations; the best model so far is kept"
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
-    if relative > tol and not stopped and warn:
-        advise(count, f"a gradient of {relative:.1e} of that at the start", tol, solver, stalled)
-    return Result(point, count, relative <= tol, stopped)
+    if relative > enough and not stopped and warn:
+        advise(count, f"a gradient of {relative:.1e} of that at the start", enough, solver, stalled)
+    return Result(point, count, relative <= enough, stopped)
 
 
 def _relative(objective: Objective, point: Point, reference: Float64) -> float:

@@ -16,7 +16,7 @@ from ._callbacks import progress, with_callbacks
 from ._design import checked_weights, read_features
 from ._iterative import IterativeBase, checked_number, class_factors, label_index
 from ._logistic_sgd import TOL, by_batches
-from ._minimise import FINE, Origin, minimise
+from ._minimise import Origin, Stop, minimise
 from ._objective import Objective
 from ._targets import Labels
 from .losses import BinaryLogistic, Loss, MultinomialLogistic
@@ -50,8 +50,9 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
         and stops early (LP D.2), by a tenth of the rows that is held out: its coefficients are not those of the
         least F. `CodeSGDClassifier` has its settings.
     tol : float or None, default=None
-        newton-cg and lbfgs stop where the gradient's norm is this part of that at zero coefficients (None: 1e-5).
-        sgd halves its rate where the heldout loss gains less than this part of it (None: 0.01).
+        newton-cg and lbfgs stop where the gradient's norm is this part of that at zero coefficients (None: 1e-5, and
+        1e-10 in newton-cg on arrays, not codes, of up to a million entries, where that takes no time). sgd halves its
+        rate where the heldout loss gains less than this part of it (None: 0.01).
     max_iter : int or None, default=None
         Most iterations; None: 100 of newton-cg, 1000 of lbfgs, 1000 epochs of sgd.
     warm_start : bool, default=False
@@ -144,7 +145,7 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
         """
         C = checked_number("C", self.C, "a number above 0, inf included,", lambda one: one > 0.0)
         solver = self._checked_solver(("sgd",))
-        tol, max_iter = self._checked_stops(TOL if solver == "sgd" else FINE)
+        tol, max_iter = self._checked_stops()
         design = read_features(self, X, reset=True)
         labels = Labels(self, y, design.shape[0], multilabel=False)
         weights = checked_weights(sample_weight, design.shape[0])
@@ -164,7 +165,7 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
         self.classes_ = labels.classes
         told = {"X": X, "y": y, "sample_weight": sample_weight}
         if solver == "sgd":
-            return self._by_batches(objective, label_index(labels), tol, max_iter, told)
+            return self._by_batches(objective, label_index(labels), TOL if tol is None else tol, max_iter, told)
         start, origin = self._start(objective), Origin.of(objective, intercept)
         with progress(self, max_iter, **told) as tick:
             result = minimise(
@@ -172,7 +173,7 @@ class CodeLogisticRegression(ClassifierMixin, IterativeBase):
                 origin,
                 start=start,
                 solver=solver,
-                tol=tol,
+                stop=Stop.of(tol, objective, solver),
                 max_iter=max_iter,
                 tick=tick,
                 model=self._attributes,

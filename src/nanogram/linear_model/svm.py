@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from ._callbacks import progress, with_callbacks
 from ._design import checked_weights, read_features
 from ._iterative import IterativeBase, checked_number, class_factors, label_index
-from ._minimise import Origin, minimise
+from ._minimise import Origin, Stop, minimise
 from ._objective import Objective
 from ._targets import Labels
 from .losses import SquaredHinge
@@ -45,8 +45,9 @@ class CodeLinearSVC(ClassifierMixin, IterativeBase):
         for that class's rows, as in liblinear.
     solver : {"newton-cg", "lbfgs"}, default="newton-cg"
         As of `CodeLogisticRegression`.
-    tol : float, default=1e-5
-        The solver stops where, in each problem, the gradient's norm is this part of that at zero coefficients.
+    tol : float or None, default=None
+        The solver stops where, in each problem, the gradient's norm is this part of that at zero coefficients. None:
+        1e-5, and 1e-10 in newton-cg on arrays, not codes, of up to a million entries, where that takes no time.
     max_iter : int or None, default=None
         Most iterations; None: 100 of newton-cg, 1000 of lbfgs.
     warm_start : bool, default=False
@@ -98,7 +99,7 @@ class CodeLinearSVC(ClassifierMixin, IterativeBase):
         intercept_scaling: float | None = 1.0,
         class_weight: Any = None,
         solver: str = "newton-cg",
-        tol: float = 1e-5,
+        tol: float | None = None,
         max_iter: int | None = None,
         warm_start: bool = False,
         verbose: int = 0,
@@ -151,7 +152,7 @@ class CodeLinearSVC(ClassifierMixin, IterativeBase):
                 origin,
                 start=start,
                 solver=solver,
-                tol=tol,
+                stop=Stop.of(tol, objective, solver),
                 max_iter=max_iter,
                 tick=tick,
                 model=self._attributes,

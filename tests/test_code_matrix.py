@@ -590,3 +590,21 @@ def test_more_than_two_to_the_31_codes():
     np.testing.assert_allclose(Z.T @ r, corner.T @ r[rows], atol=1e-9)
     np.testing.assert_array_equal(Z.sum(axis=1)[rows], corner.sum(axis=1))
     np.testing.assert_array_equal(vstack([Z[-5:], Z[:3]]).toarray(), np.r_[Z[n - 5 :].toarray(), Z[:3].toarray()])
+
+
+@pytest.mark.parametrize("name", [*SHARED_CODES, *BY_COLUMN])
+def test_squared_row_norms_of_several_blocks(name, monkeypatch):
+    from nanogram._code_matrix import blocks
+
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 4 * 600 * 40)
+    Z = make(name, 150, 600)
+    D = Z.toarray().astype(np.float64)
+    np.testing.assert_allclose(Z.squared_row_norms(), (D * D).sum(axis=1), rtol=1e-6)
+
+
+def test_squared_row_norms_of_values_whose_squares_leave_single_precision():
+    codes = np.random.default_rng(0).integers(0, 16, (20, 40))
+    for size in (1e-25, 1e25):
+        Z = CodeMatrix.from_codes(codes, UniformCode(4, low=-size, high=size))
+        D = Z.toarray().astype(np.float64)
+        np.testing.assert_allclose(Z.squared_row_norms(), (D * D).sum(axis=1), rtol=1e-6)

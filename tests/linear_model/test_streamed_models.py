@@ -139,7 +139,7 @@ def test_gram_solvers_hold_one_matrix_more(model, matrices):
     m = 4000
     grown, _, codes = growth(20_000, m, 2, "stored", model)
     assert codes == pytest.approx(20_000 * m / 4, rel=0.02)
-    assert grown < matrices * 8 * m * m * 1.05 + 45e6  # workspace: blocks of rows, panels
+    assert grown < matrices * 8 * m * m * 1.05 + 60e6  # workspace: blocks of rows, panels
 
 
 @pytest.mark.slow

@@ -111,7 +111,7 @@ def growth(n, m, bits, storage, model):
         capture_output=True,
         text=True,
         check=True,
-        timeout=280,
+        timeout=1200,
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "MALLOC_TRIM_THRESHOLD_": "0"},
     )
     return json.loads(run.stdout.splitlines()[-1])

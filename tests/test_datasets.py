@@ -278,9 +278,39 @@ def test_windows_of_eeg_are_split_by_segment(tmp_path):
         windows, owner = bunch[f"X_{part}"], bunch[f"segment_{part}"]
         np.testing.assert_array_equal(windows // 1000, np.broadcast_to(owner[:, None], windows.shape))
         np.testing.assert_array_equal(bunch[f"y_{part}"], owner // 4 == 4)  # B is 0, E is 1
-    for options, message in (({"sets": "BB"}, "sets='BB'"), ({"sets": "F"}, "sets='F'"), ({"window": 26}, "window=26")):
+    for options, message in (
+        ({"sets": "BB"}, "sets='BB'"),
+        ({"sets": "F"}, "sets='F'"),
+        ({"window": 26}, "window=26"),
+        ({"rows": "samples"}, "rows='samples' must be 'windows' or 'instants'"),
+        ({"rows": "instants", "window": 4, "test_size": 1.0}, "test_size=1"),
+    ):
         with pytest.raises(ValueError, match=message):
             datasets.fetch_eeg(data_home=tmp_path, **options)
+
+
+def test_instants_of_eeg_have_a_column_for_each_segment(tmp_path):
+    X = (np.arange(20)[:, None] * 1000 + np.arange(25)).astype(np.int16)
+    write(tmp_path, "eeg", X=X, y=np.repeat(np.arange(5), 4), names=["n"] * 20, source="s")
+    whole = datasets.fetch_eeg(rows="instants", sets="EB", window=4, test_size=0, data_home=tmp_path)
+    assert whole.X_test.shape == (0, 4)
+    np.testing.assert_array_equal(whole.X_train, np.concatenate([X[16:].T, X[4:8].T]))
+    np.testing.assert_array_equal(whole.y_train, np.repeat([0, 1], 25))
+    np.testing.assert_array_equal(whole.instant_train, np.tile(np.arange(25), 2))
+    # 25 instants are seven stretches of up to four, two of which are test rows.
+    split = datasets.fetch_eeg(rows="instants", sets="EB", window=4, test_size=0.3, data_home=tmp_path)
+    stretches = {part: set(split[f"instant_{part}"] // 4) for part in ("train", "test")}
+    assert (len(stretches["train"]), len(stretches["test"])) == (5, 2)
+    assert not stretches["train"] & stretches["test"]
+    assert len(split.y_train) + len(split.y_test) == 50
+    for part in ("train", "test"):
+        np.testing.assert_array_equal(split[f"X_{part}"] % 1000, np.tile(split[f"instant_{part}"][:, None], 4))
+        np.testing.assert_array_equal(split[f"X_{part}"][:, 0] // 1000, np.where(split[f"y_{part}"] == 0, 16, 4))
+    other = datasets.fetch_eeg(rows="instants", sets="EB", window=4, test_size=0.3, seed=1, data_home=tmp_path)
+    assert set(other.instant_test) != set(split.instant_test)
+    write(tmp_path, "eeg", X=X, y=np.repeat(np.arange(5), [3, 5, 4, 4, 4]), names=["n"] * 20, source="s")
+    with pytest.raises(ValueError, match="sets AB differ"):
+        datasets.fetch_eeg(rows="instants", sets="AB", window=4, data_home=tmp_path)
 
 
 # ---------------------------------------------------------------- the real files, where they are
@@ -322,6 +352,8 @@ def test_the_other_sets():
     needs("eeg")
     eeg = datasets.fetch_eeg()
     assert (eeg.X_train.shape, eeg.X_test.shape) == ((6400, 100), (1600, 100))
+    instants = datasets.fetch_eeg(rows="instants", test_size=0)
+    assert instants.X_train.shape == (2 * 4097, 100)
     needs("fsdd")
     speech = datasets.fetch_fsdd()
     assert speech.X_train.shape[1] == 440

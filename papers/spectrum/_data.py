@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from nanogram import datasets
-from nanogram.data.files import load
 from nanogram.theory import GMMStatistics, gmm_statistics
 
 __all__ = ["draw", "rows_of", "statistics_of"]
@@ -29,9 +27,8 @@ def rows_of(name: str) -> tuple[Floats, npt.NDArray[np.int64]]:
         bunch = datasets.fetch_mnist(classes=(6, 8), download=False)
         X, y = bunch.X_train, (bunch.y_train == 8).astype(np.int64)
     elif name == "eeg":
-        arrays: Any = load("eeg", None, False)
-        X = np.concatenate([arrays["X"][arrays["y"] == which].T for which in (1, 4)])
-        y = np.repeat([0, 1], len(X) // 2)
+        bunch = datasets.fetch_eeg(rows="instants", test_size=0, download=False)
+        X, y = bunch.X_train, bunch.y_train.astype(np.int64)
     elif name == "eeg_windows":
         bunch = datasets.fetch_eeg(download=False)
         X, y = np.concatenate([bunch.X_train, bunch.X_test]), np.concatenate([bunch.y_train, bunch.y_test])

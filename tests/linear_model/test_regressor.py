@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy import optimize
+from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import HuberRegressor, PoissonRegressor, QuantileRegressor
+from sklearn.metrics import r2_score
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import LinearSVR
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -25,6 +27,28 @@ Y = np.sin(ROWS[:, 0]) + 0.3 * RNG.standard_t(2, size=N) + 2.0
 COUNTS = RNG.poisson(np.exp(np.sin(ROWS[:, 0]))).astype(float)
 WEIGHTS = RNG.uniform(0.0, 2.0, N)
 LOSSES = ["huber", "quantile", "poisson", "epsilon_insensitive", "squared_epsilon_insensitive"]
+
+
+class Interrupter:
+    """Presses Ctrl-C in an iteration, or asks to stop there."""
+
+    def __init__(self, at, stop=False):
+        self.left, self.stop = at, stop
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        if context.task_name == "iteration":
+            self.left -= 1
+            if self.left == 0 and not self.stop:
+                raise KeyboardInterrupt
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        return self.stop and self.left <= 0
 
 
 def codes(bits=4, m=40):
@@ -218,3 +242,47 @@ def test_no_tol_goes_as_far_as_is_free_and_does_not_complain_of_rounding():
             model = CodeRegressor(loss, alpha=1e-3).fit(Z, y)
             tight = CodeRegressor(loss, alpha=1e-3, tol=1e-9).fit(Z, y)
             np.testing.assert_allclose(model.coef_, tight.coef_, rtol=1e-4, atol=1e-5 * np.abs(tight.coef_).max())
+
+
+def test_score_is_that_of_scikit_learn():
+    Z, D = codes()
+    expected = PoissonRegressor(alpha=0.01, tol=1e-10, max_iter=1000).fit(D, COUNTS)
+    model = CodeRegressor("poisson", alpha=0.01).fit(Z, COUNTS)
+    for s in (None, WEIGHTS):
+        assert model.score(Z, COUNTS, s) == pytest.approx(expected.score(D, COUNTS, s), abs=1e-4)
+    model.intercept_ = -1e4  # e^f is 0
+    assert np.isfinite(model.score(Z, COUNTS))
+    model = CodeRegressor().fit(Z, Y)
+    assert model.score(Z, Y, WEIGHTS) == pytest.approx(r2_score(Y, model.predict(Z), sample_weight=WEIGHTS))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", ["newton-cg", "lbfgs"])
+def test_interruption_keeps_the_last_iteration(loss, solver):
+    """Ctrl-C while the third iteration is told leaves its model, the one of a callback that stops there."""
+    Z, _ = codes()
+    y = COUNTS if loss == "poisson" else Y
+    model = CodeRegressor(loss, alpha=1e-3, solver=solver).set_callbacks(Interrupter(3))
+    with pytest.warns(ConvergenceWarning, match="interrupted after 2 iterations; the best"):
+        model.fit(Z, y)
+    assert model.n_iter_ == 2
+    stopped = CodeRegressor(loss, alpha=1e-3, solver=solver).set_callbacks(Interrupter(3, stop=True)).fit(Z, y)
+    assert stopped.n_iter_ == 3
+    np.testing.assert_allclose(model.coef_, stopped.coef_, rtol=1e-12)
+    np.testing.assert_allclose(model.intercept_, stopped.intercept_, rtol=1e-12)
+    again = model.set_callbacks().set_params(warm_start=True, solver="newton-cg").fit(Z, y)
+    whole = CodeRegressor(loss, alpha=1e-3).fit(Z, y)
+    assert np.abs(again.predict(Z) - whole.predict(Z)).max() < 1e-2 * np.ptp(whole.predict(Z))
+    with pytest.raises(KeyboardInterrupt):
+        CodeRegressor(loss, solver=solver).set_callbacks(Interrupter(1)).fit(Z, y)
+
+
+def test_callbacks_see_models_of_each_iteration():
+    Z, _ = codes()
+    monitor = ScoringMonitor(scoring="neg_mean_absolute_error")
+    model = CodeRegressor("epsilon_insensitive", alpha=1e-3).set_callbacks(monitor).fit(Z, Y)
+    rows = [row for row in monitor.get_logs().data if row["task_name"] == "iteration"]
+    assert len(rows) == model.n_iter_
+    last = rows[-1]["neg_mean_absolute_error"]
+    assert last == pytest.approx(-np.abs(model.predict(Z) - Y).mean(), rel=1e-9)
+    assert last > rows[0]["neg_mean_absolute_error"]

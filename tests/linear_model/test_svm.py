@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import LinearSVC
@@ -20,6 +21,28 @@ N = 400
 ROWS = RNG.normal(size=(N, 5))
 SCORE = ROWS[:, 0] + ROWS[:, 1] ** 2 + 0.5 * RNG.normal(size=N)
 WEIGHTS = RNG.uniform(0.0, 2.0, N)
+
+
+class Interrupter:
+    """Presses Ctrl-C in an iteration, or asks to stop there."""
+
+    def __init__(self, at, stop=False):
+        self.left, self.stop = at, stop
+
+    def setup(self, estimator, context):
+        pass
+
+    def teardown(self, estimator, context):
+        pass
+
+    def on_fit_task_begin(self, estimator, context):
+        if context.task_name == "iteration":
+            self.left -= 1
+            if self.left == 0 and not self.stop:
+                raise KeyboardInterrupt
+
+    def on_fit_task_end(self, estimator, context, *, fitted_estimator=None):
+        return self.stop and self.left <= 0
 
 
 def labels(k):
@@ -123,3 +146,29 @@ def test_bad_data():
         CodeLinearSVC().fit(Z, labels(2), np.zeros(N))
     with pytest.warns(ConvergenceWarning, match="raise max_iter"):
         CodeLinearSVC(C=1e4, max_iter=1).fit(Z, labels(2))
+
+
+@pytest.mark.parametrize("solver", ["newton-cg", "lbfgs"])
+@pytest.mark.parametrize("k", [2, 4])
+def test_interruption_keeps_the_last_iteration(solver, k):
+    """Ctrl-C while the third iteration is told leaves its model, the one of a callback that stops there."""
+    Z, _ = codes(4)
+    model = CodeLinearSVC(C=100.0, solver=solver).set_callbacks(Interrupter(3))
+    with pytest.warns(ConvergenceWarning, match="interrupted after 2 iterations; the best"):
+        model.fit(Z, labels(k))
+    stopped = CodeLinearSVC(C=100.0, solver=solver).set_callbacks(Interrupter(3, stop=True)).fit(Z, labels(k))
+    assert model.n_iter_ == stopped.n_iter_ == 3
+    np.testing.assert_allclose(model.coef_, stopped.coef_, rtol=1e-12)
+    np.testing.assert_allclose(model.intercept_, stopped.intercept_, rtol=1e-12)
+    assert model.score(Z, labels(k)) > 0.5
+    with pytest.raises(KeyboardInterrupt):
+        CodeLinearSVC().set_callbacks(Interrupter(1)).fit(Z, labels(k))
+
+
+def test_callbacks_see_models_of_each_iteration():
+    Z, _ = codes(4)
+    monitor = ScoringMonitor(scoring="accuracy")
+    model = CodeLinearSVC().set_callbacks(monitor).fit(Z, labels(3))
+    scores = [row["accuracy"] for row in monitor.get_logs().data if row["task_name"] == "iteration"]
+    assert len(scores) == model.n_iter_
+    assert scores[-1] == model.score(Z, labels(3))

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import RegressorMixin
+from sklearn.metrics import d2_tweedie_score
 from sklearn.utils.validation import _check_y, check_consistent_length
 
 from ._callbacks import Progress, progress, with_callbacks
@@ -176,6 +177,20 @@ class CodeRegressor(RegressorMixin, IterativeBase):
         """Predicted targets, (n,): f, or e^f for ``"poisson"``."""
         raw = self._raw(X)[:, 0]
         return np.asarray(np.exp(raw) if self.loss == "poisson" else raw)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The coefficient of determination R^2; for ``"poisson"``, as PoissonRegressor's, the share of deviance D^2.
+
+        Parameters
+        ----------
+        X : CodeMatrix, array, sparse array or Design
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+        """
+        if self.loss != "poisson":
+            return float(super().score(X, y, sample_weight))
+        predicted = np.maximum(self.predict(X), 1e-150)  # e^f that vanishes has a deviance too
+        return float(d2_tweedie_score(y, predicted, sample_weight=sample_weight, power=1))
 
     # ------------------------------------------------------------------ settings
 

@@ -343,3 +343,25 @@ def test_wrong_types(options):
     Z, _ = features("2 bits")
     with pytest.raises(TypeError, match=f"{next(iter(options))}=.* is not accepted"):
         CodeLogisticRegression(**options).fit(Z, labels(2))
+
+
+@pytest.mark.parametrize("solver", ["newton-cg", "lbfgs"])
+@pytest.mark.parametrize("k", [2, 3])
+def test_large_features_converge_as_far_as_in_scikit_learn_by_default(solver, k):
+    X = np.random.default_rng(3).normal(size=(4000, 5))
+    y = np.digitize(X[:, 0] + X[:, 1] ** 2, [0.5, 1.5]) if k == 3 else (X[:, 0] + X[:, 1] ** 2 > 1).astype(int)
+    Z = TernaryFeatures(300, random_state=0).fit_transform(X)
+    D, s = Z.toarray().astype(np.float64), np.random.default_rng(4).uniform(0.0, 5.0, 4000)
+    model = CodeLogisticRegression(C=10.0, solver=solver).fit(Z, y, s)
+    p, truth = model.predict_proba(Z), np.eye(k)[y]
+    if k == 2:
+        p, truth = p[:, 1:], truth[:, 1:]
+    residuals = s[:, None] * (p - truth)
+    gradient = (D.T @ residuals + model.coef_.T / 10.0) / s.sum()
+    assert np.abs(gradient).max() <= 1.01e-4
+    assert np.abs(residuals.sum(axis=0)).max() / s.sum() <= 1.01e-4
+    origin = D.T @ (s[:, None] * (np.average(truth, axis=0, weights=s) - truth))
+    assert np.linalg.norm(gradient) * s.sum() <= 2e-3 * np.linalg.norm(origin)
+    tight = CodeLogisticRegression(C=10.0, solver=solver, tol=1e-5).fit(Z, y, s)
+    assert model.n_products_ < tight.n_products_
+    assert relative(tight.coef_, theirs(D, y, s, C=10.0).coef_) < 1e-3

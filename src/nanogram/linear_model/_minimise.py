@@ -32,6 +32,9 @@ FINE = 1e-5
 #: of doubles, one or two more iterations of milliseconds give all digits, and where F is flat coefficients move far in
 #: them. Codes are multiplied to less, and in two parts for more.
 SMALL, SMALL_TOL = 1_000_000, 1e-10
+#: Of larger features, as of scikit-learn's LogisticRegression: the largest entry of the gradient of the mean loss; and
+#: the relative gradient, without which features of small values would be at their goal from the start.
+MEAN_TOL, LARGE_TOL = 1e-4, 1e-3
 #: Iterations without a smaller gradient or a lower value than before, after which there is no going on.
 PATIENCE = 8
 #: Part of a value that may be rounding.
@@ -64,16 +67,23 @@ class Origin(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """When to end: at ``tol``; ``enough`` is what counts as converged where rounding lets a solver go no further."""
+    """When to end: at ``tol``; ``enough`` is what counts as converged where rounding lets a solver go no further.
+
+    With ``largest`` no entry of the gradient may be above it either, unless its norm is at `FINE`.
+    """
 
     tol: float
     enough: float
+    largest: float = np.inf
 
     @classmethod
-    def of(cls, tol: float | None, objective: Objective, solver: str) -> Stop:
-        """The tol given, or what None means."""
+    def of(cls, tol: float | None, objective: Objective, solver: str, *, mean: bool = False) -> Stop:
+        """The tol given, or what None means; ``mean``: scikit-learn's bound on the mean loss, of large features."""
         if tol is not None:
             return cls(tol, tol)
+        if mean and objective.n * objective.m > SMALL:
+            total = float(objective.n) if objective.weights is None else float(objective.weights[:, 0].sum())
+            return cls(LARGE_TOL, LARGE_TOL, MEAN_TOL * total)
         small = solver == "newton-cg" and objective.n * objective.m <= SMALL
         return cls(SMALL_TOL if small and isinstance(objective.design, ArrayDesign) else FINE, FINE)
 
@@ -121,17 +131,21 @@ def minimise(
     warn : bool, default=True
         Whether to warn of a fit that has not converged.
     """
-    tol, enough = stop
+    tol, enough = stop.tol, stop.enough
     steps, most = SOLVERS[solver]
     most = most if max_iter is None else max_iter
     point = origin.point if start is None else start
     points = steps(objective, point, origin.reference, origin.norms, tol)
     relative = _relative(objective, point, origin.reference)
+
+    def done(least: float) -> bool:
+        return relative <= least and (relative <= FINE or float(np.abs(point.gradient).max()) <= stop.largest)
+
     least, lowest = np.inf, np.inf
     count = since = 0
     stopped = stalled = False
     try:
-        while relative > tol and count < most and not stopped and not stalled:
+        while not done(tol) and count < most and not stopped and not stalled:
             if tol < FINE and relative < ROUGH:
                 objective.precise = True
             point = next(points)
@@ -153,9 +167,9 @@ def minimise(
         tick.interrupted = stopped = True
         message = f"interrupted after {tick.count} iterations; the best model so far is kept"
         warnings.warn(message, ConvergenceWarning, stacklevel=5)
-    if relative > enough and not stopped and warn:
+    if not done(enough) and not stopped and warn:
         advise(count, f"a gradient of {relative:.1e} of that at the start", enough, solver, stalled)
-    return Result(point, count, relative <= enough, stopped)
+    return Result(point, count, done(enough), stopped)
 
 
 def _relative(objective: Objective, point: Point, reference: Float64) -> float:

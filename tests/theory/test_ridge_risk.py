@@ -53,7 +53,7 @@ def measure(activation, data, m, alpha, runs=RUNS):
 STEP = theory.design_step_code("rbf", 1.0, 3)
 CASES = [
     ("cos_phase", 512, 0.3),
-    ("cos_phase", 1024, 0.1),
+    pytest.param("cos_phase", 1024, 0.1, marks=pytest.mark.slow),
     pytest.param("cos_sin", 384, 0.1, marks=pytest.mark.slow),
     ("step code", 512, 0.3),
     pytest.param("step code", 2048, 0.1, marks=pytest.mark.slow),

@@ -70,7 +70,7 @@ def _one_bit(Z: CodeMatrix, squares: Float64) -> Float64:
         counts = ops.row_sums(Z.storage, "u1", Z.shape)
         return np.asarray(Z.shape[1] * zeros + steps * counts, dtype=np.float64)
     product = ops.matmul(Z.storage, "u1", Z.shape, steps[:, None], zero2=1, precision="float32")
-    return np.maximum(product[:, 0] + (zeros + 0.5 * steps).sum(), 0.0)  # no rounding below 0
+    return np.asarray(np.maximum(product[:, 0] + (zeros + 0.5 * steps).sum(), 0.0))  # no rounding below 0
 
 
 def _two_bits(Z: CodeMatrix, squares: Float64) -> Float64:

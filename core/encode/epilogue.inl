@@ -3,6 +3,7 @@
 // A vector's dword i holds rows i and i + lanes / 2, and a register collects the codes of half a word's columns for
 // all lanes; two of them exchange halves of their dwords and are words of 16 or 2 x 8 rows.
 
+#include "encode/cosine.inl"
 #include "encode/rounding.inl"
 
 struct Tiles {
@@ -97,7 +98,8 @@ void steps_half(const EpilogueArguments& a, i64 columns) {
 void rounding_words(const Block& key, const RowWords& keys, i64 column, i64 count, i16* out) {
   for (i64 c = 0; c < count; c += 8) {
     Side b[2][4];
-    entry_blocks(keys, static_cast<u32>((column + c) / 8), key, b);
+    const auto eight = static_cast<u32>((column + c) / 8);
+    entry_blocks(keys, {eight, eight}, key, b);
 #pragma GCC unroll 4
     for (int k = 0; k < 4; ++k) {
       const Vec low = __builtin_bit_cast(Vec, b[0][k]), high = __builtin_bit_cast(Vec, b[1][k]);
@@ -113,8 +115,7 @@ void cosines(const EpilogueArguments& a, i64 columns) {
   constexpr int batch = 64;
   const HadamardPlan& plan = *a.plan;
   const Epilogue& e = plan.job.epilogue;
-  const Vec multiplier = Vec::pair(pair_of(e.multiplier)), scale = Vec::pair(pair_of((1 << bits) - 1));
-  const Vec unsign = Vec::pair(0x80008000u), flip = Vec::pair(0x7FFF7FFFu);
+  const Vec multiplier = Vec::pair(pair_of(e.multiplier));
   const Block key = {e.key[0], e.key[1], e.key[2], e.key[3]};
   alignas(64) i16 random[stochastic ? (batch + 8) * lanes : 1];
   i64 word = 0;
@@ -135,18 +136,7 @@ void cosines(const EpilogueArguments& a, i64 columns) {
           Vec phase = Vec::load(y);
           if constexpr (multiplied) phase = multiply_low(phase, multiplier);
           const Vec s = cosine(add(phase, Vec::pair(*bias++)));
-          // The cosine is s + 2^15 without sign; code = high half of its product, plus the carry out of the low half.
-          if constexpr (bits == 1) {
-            sum = add_where_greater(sum, s, stochastic ? exclusive_or(Vec::load(r), flip) : Vec::pair(0xFFFFFFFFu),
-                                    Vec::pair(pair_of(1 << j)));
-          } else {
-            const Vec c = exclusive_or(s, unsign);
-            Vec code = multiply_high_unsigned(c, scale);
-            const Vec low = exclusive_or(multiply_low(c, scale), unsign);
-            code = add_where_greater(code, low, stochastic ? exclusive_or(Vec::load(r), flip) : Vec::pair(0xFFFFFFFFu),
-                                     Vec::pair(0x00010001u));
-            sum = add(sum, shift_left(code, bits * j));
-          }
+          sum = add_rounded<bits, stochastic>(sum, s, r, j);
         }
         sums[h] = sum;
       }

@@ -8,19 +8,6 @@ using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr u32 pair_of(int value) { return (static_cast<u32>(value) & 0xFFFFu) * 0x10001u; }
-
-// cos(2 pi phase / 2^16) times 2^15 - 1/2, less 1/2; see cos_u16 of the specification.
-inline Vec cosine(Vec phase) {
-  const Vec b = subtract(Vec::pair(pair_of(16384)), absolute(phase));
-  const Vec z = maximum(add_saturated(b, b), Vec::pair(pair_of(-32767)));
-  const Vec w = multiply_high_rounded(z, z);
-  Vec p = add(multiply_high_rounded(w, Vec::pair(pair_of(-145))), Vec::pair(pair_of(2598)));
-  p = add(multiply_high_rounded(w, p), Vec::pair(pair_of(-21153)));
-  p = add(multiply_high_rounded(w, p), Vec::pair(pair_of(18699)));
-  return add_saturated(z, multiply_high_rounded(z, p));
-}
-
 #include "encode/epilogue.inl"
 #include "encode/rows.inl"
 #include "encode/transform.inl"

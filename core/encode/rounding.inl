@@ -1,16 +1,15 @@
-// Part of the kernels: blocks of Threefry 4x32-20 (random/threefry.hpp) for all rows of a group side by side.
+// Blocks of Threefry 4x32-20 (random/threefry.hpp) for all rows of a group side by side.
 
-constexpr int side_lanes = lanes / 2;
-typedef u32 Side __attribute__((vector_size(4 * side_lanes)));
+typedef std::uint32_t Side __attribute__((vector_size(4 * side_lanes)));
 
 // Keys of the rows, the words of rows i and i + side_lanes apart.
 struct RowWords {
   Side low[2], high[2];
-  explicit RowWords(const u64* keys) {
+  explicit RowWords(const std::uint64_t* keys) {
     for (int h = 0; h < 2; ++h)
       for (int l = 0; l < side_lanes; ++l) {
-        low[h][l] = static_cast<u32>(keys[h * side_lanes + l]);
-        high[h][l] = static_cast<u32>(keys[h * side_lanes + l] >> 32);
+        low[h][l] = static_cast<std::uint32_t>(keys[h * side_lanes + l]);
+        high[h][l] = static_cast<std::uint32_t>(keys[h * side_lanes + l] >> 32);
       }
   }
 };
@@ -37,17 +36,23 @@ inline __attribute__((always_inline)) void two_rounds(Side (*b)[4]) {
   }
 }
 
-inline __attribute__((always_inline)) void inject(Side (*b)[4], u32 a0, u32 a1, u32 a2, u32 a3) {
+inline __attribute__((always_inline)) void inject(Side (*b)[4], std::uint32_t a0, std::uint32_t a1, std::uint32_t a2,
+                                                  std::uint32_t a3) {
 #pragma GCC unroll 2
   for (int h = 0; h < 2; ++h) b[h][0] += a0, b[h][1] += a1, b[h][2] += a2, b[h][3] += a3;
 }
 
+// Blocks of eight columns for both halves.
+struct Eights {
+  std::uint32_t of[2];
+};
+
 // entry_block of draw 0 for each row: b[h][k] is word k of the rows of half h.
-inline __attribute__((always_inline)) void entry_blocks(const RowWords& rows, u32 column_block, const Block& key,
+inline __attribute__((always_inline)) void entry_blocks(const RowWords& rows, Eights eights, const Block& key,
                                                         Side (*b)[4]) {
-  const u32 k0 = key.x0, k1 = key.x1, k2 = key.x2, k3 = key.x3, k4 = 0x1BD11BDAu ^ k0 ^ k1 ^ k2 ^ k3;
+  const std::uint32_t k0 = key.x0, k1 = key.x1, k2 = key.x2, k3 = key.x3, k4 = 0x1BD11BDAu ^ k0 ^ k1 ^ k2 ^ k3;
   for (int h = 0; h < 2; ++h)
-    b[h][0] = Side{} + column_block, b[h][1] = Side{}, b[h][2] = rows.low[h], b[h][3] = rows.high[h];
+    b[h][0] = Side{} + eights.of[h], b[h][1] = Side{}, b[h][2] = rows.low[h], b[h][3] = rows.high[h];
   inject(b, k0, k1, k2, k3);
   two_rounds<10, 26, 11, 21>(b);
   two_rounds<13, 27, 23, 5>(b);

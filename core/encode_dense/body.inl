@@ -158,6 +158,8 @@ void finish_steps(const Finish& f) {
   }
 }
 
+#include "encode_dense/phases.inl"
+
 // 16 random bits for each lane of eight neighbouring columns.
 inline void random_bits(const Finish& f, u32 eight, u32 (*r)[lanes]) {
   const u32* const k = f.epilogue->key;
@@ -170,21 +172,22 @@ inline void random_bits(const Finish& f, u32 eight, u32 (*r)[lanes]) {
     for (int l = 0; l < lanes; ++l) r[j][l] = words[j / 2][l] >> (16 * (j % 2)) & 0xFFFFu;
 }
 
+// Steps on cosines, and words that are not whole.
 void finish_phases(const Finish& f) {
   const Epilogue& e = *f.epilogue;
   const int per_word = f.places->per_word, pair = e.pair ? 1 : 0;
   const u32 top = (1u << e.bits) - 1;
-  const i64 begin = f.begin << pair, end = f.end << pair;
+  const i64 begin = f.begin << pair, end = f.end << pair, from = begin + finish_cosines(f) * per_word;
   alignas(64) u32 r[8][lanes];
   for (int j = 0; j < 8; ++j)
     for (int l = 0; l < lanes; ++l) r[j][l] = 32768;
-  for (i64 word_at = begin; word_at < end; word_at += per_word) {
+  for (i64 word_at = from; word_at < end; word_at += per_word) {
     const int here = static_cast<int>(end - word_at < per_word ? end - word_at : per_word);
     u32* const tile = f.tiles + (word_at - begin) / per_word * lanes;
     alignas(64) u32 sums[lanes] = {};
     for (int j = 0; j < here; ++j) {
       const i64 out = word_at + j, column = out >> pair;
-      if (e.stochastic && (out % 8 == 0 || out == begin)) random_bits(f, static_cast<u32>(out / 8), r);
+      if (e.stochastic && (out % 8 == 0 || out == from)) random_bits(f, static_cast<u32>(out / 8), r);
       const i32* acc = f.acc + (column - f.begin) * lanes;
       const u32 bias = e.bias[column] - (pair & out ? 0x40000000u : 0u), factor = f.places->factor[j];
       for (int h = 0; h < lanes; h += vector_lanes) {

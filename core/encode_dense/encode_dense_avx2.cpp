@@ -9,6 +9,7 @@ namespace nanogram::dense {
 namespace {
 
 constexpr int vector_lanes = 8;
+#include "encode/vec_avx2.inl"
 #include "encode_dense/lanes.inl"
 inline Long widened(Short x) { return __builtin_convertvector(x, Long); }
 #include "encode_dense/body.inl"

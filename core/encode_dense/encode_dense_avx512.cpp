@@ -1,6 +1,7 @@
 #include "encode_dense/encode_dense.hpp"
 
 #if NANOGRAM_X86
+#pragma GCC diagnostic ignored "-Wuninitialized"  // gcc 12 warns inside its own header
 #include <immintrin.h>
 
 #include "random/threefry.hpp"
@@ -9,6 +10,7 @@ namespace nanogram::dense {
 namespace {
 
 constexpr int vector_lanes = 16;
+#include "encode/vec_avx512.inl"
 #include "encode_dense/lanes.inl"
 // gcc 12 would widen halves and join them.
 inline Long widened(Short x) { return reinterpret_cast<Long>(_mm512_cvtepi16_epi32(reinterpret_cast<__m256i>(x))); }

@@ -5,6 +5,7 @@ namespace nanogram::dense {
 namespace {
 
 constexpr int vector_lanes = 4;
+#include "encode/vec_generic.inl"
 #include "encode_dense/lanes.inl"
 inline Long widened(Short x) { return __builtin_convertvector(x, Long); }
 #include "encode_dense/body.inl"

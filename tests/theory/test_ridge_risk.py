@@ -83,8 +83,8 @@ def test_double_descent_curve(activation):
     """m from n/8 to 4 n over the peak at as many columns as rows, small ridge: 3 % or four errors of the mean.
 
     The train errors of cos_phase past the peak are not that near: they are 1e-4 and less, and the measured ones larger
-    than predicted, by 13, 10 and 6 % at m = 4 n and n = 128, 256, 1024 (8 +- 3 % at m = 2 n = 2048). Their bound of 10 %
-    was set after seeing these; the others keep 3 %.
+    than predicted, by 13, 10 and 6 % at m = 4 n and n = 128, 256, 1024 (8 +- 3 % at m = 2 n = 2048). Their bound of
+    10 % was set after seeing these; the others keep 3 %.
     """
     data = problem()
     X, y, X_test, y_test = data

@@ -84,7 +84,7 @@ class CodeSGDRegressor(MultiOutputMixin, RegressorMixin, SGDBase):
     intercept_ : array of shape (1,) or (n_targets,)
     n_iter_ : int
         Epochs.
-    validation_losses_, learning_rates_ : arrays of shape (n_iter_,)
+    validation_losses_, learning_rates_ : arrays of shape (n_iter,)
         Heldout loss after each epoch, and the rate in it.
     n_features_in_ : int
     feature_names_in_ : array of shape (m,), where X has names

@@ -11,7 +11,7 @@ namespace nanogram {
 namespace {
 
 using Table = std::optional<In<double, 1>>;
-using Product = bool (*)(const PackedCodes&, const RightHandSide&, double*, Isa, Interrupt&);
+using Product = bool (*)(const PackedCodes&, const RightHandSide&, const Result&, Isa, Interrupt&);
 
 PackedCodes packed(const In<std::uint32_t, 3>& words, int layout, std::int64_t rows, std::int64_t columns, int zero2,
                    const Table& table) {
@@ -47,7 +47,7 @@ bool product(Product compute, bool transposed, const In<std::uint32_t, 3>& words
   bool finite = true;
   run_released([&](Interrupt& interrupt) {
     if (rhs.length == 0) std::fill(result, result + out.size(), 0.0);
-    finite = compute(codes, rhs, result, level, interrupt);
+    finite = compute(codes, rhs, {result, nullptr, rhs.columns, 1.0}, level, interrupt);
   });
   return finite;
 }
@@ -67,9 +67,90 @@ void define(nb::module_& m, const char* name, Product compute, bool transposed) 
       "least_digits"_a, "most_digits"_a, "out"_a.noconvert(), "isa"_a);
 }
 
+// A buffer of float or double, of one or two dimensions and contiguous; `plain` is false for any other object.
+class PlainArray {
+ public:
+  PlainArray(nb::handle object, bool writable) {
+    const int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+    held_ = PyObject_GetBuffer(object.ptr(), &view_, flags) == 0;
+    if (!held_) {
+      PyErr_Clear();
+      return;
+    }
+    const char* const format = view_.format == nullptr ? "" : view_.format;
+    is_float32 = format[0] == 'f';
+    plain = (view_.ndim == 1 || view_.ndim == 2) && (is_float32 || format[0] == 'd') && format[1] == '\0' &&
+            reinterpret_cast<std::uintptr_t>(view_.buf) % static_cast<std::uintptr_t>(view_.itemsize) == 0;
+    if (!plain) return;
+    length = view_.shape[0];
+    columns = view_.ndim == 2 ? view_.shape[1] : 1;
+  }
+  ~PlainArray() {
+    if (held_) PyBuffer_Release(&view_);
+  }
+  PlainArray(const PlainArray&) = delete;
+  PlainArray& operator=(const PlainArray&) = delete;
+  void* data() const { return view_.buf; }
+
+  bool plain = false, is_float32 = false;
+  std::int64_t length = 0, columns = 0;
+
+ private:
+  Py_buffer view_;
+  bool held_;
+};
+
+// Everything of a product but the right-hand side, checked once: after a pass over much memory each Python object and
+// each line of code on the way to the kernels is a miss of the cache, and products take a millisecond.
+class Multiplier {
+ public:
+  Multiplier(const In<std::uint32_t, 3>& words, int layout, std::int64_t rows, std::int64_t columns, int zero2,
+             const Table& table, double factor)
+      : words_(words), codes_(packed(words, layout, rows, columns, zero2, table)), factor_(factor) {
+    if (!table) return;
+    std::copy(table->data(), table->data() + 4, levels_);
+    codes_.table = levels_;
+  }
+  Multiplier(const Multiplier&) = delete;
+  Multiplier& operator=(const Multiplier&) = delete;
+
+  // out = factor Z V or factor Z^T R; false, and out in any state, when an argument is not plain or not finite.
+  bool multiply(nb::handle values, nb::handle out, bool transposed, double tolerance, int least_digits,
+                int isa) const {
+    const PlainArray from(values, false), to(out, true);
+    if (!from.plain || !to.plain || from.columns != to.columns ||
+        from.length != (transposed ? codes_.rows : codes_.columns) ||
+        to.length != (transposed ? codes_.columns : codes_.rows) || from.length == 0 || to.length == 0)
+      return false;
+    if (least_digits < 2 || least_digits > 4) throw std::invalid_argument("digits must lie in 2..4");
+    const RightHandSide rhs{from.data(), from.is_float32, from.length, from.columns, tolerance * tolerance,
+                            least_digits, 4};
+    const Result result{to.is_float32 ? nullptr : static_cast<double*>(to.data()),
+                        to.is_float32 ? static_cast<float*>(to.data()) : nullptr, to.columns, factor_};
+    const Isa level = checked_isa(isa);
+    bool finite = true;
+    run_released([&](Interrupt& interrupt) {
+      finite = (transposed ? rmatmul : matmul)(codes_, rhs, result, level, interrupt);
+    });
+    return finite;
+  }
+
+ private:
+  In<std::uint32_t, 3> words_;
+  double levels_[4] = {};
+  PackedCodes codes_;
+  double factor_;
+};
+
 }  // namespace
 
 void register_matmul(nb::module_& m) {
+  using namespace nb::literals;
+  nb::class_<Multiplier>(m, "Multiplier")
+      .def(nb::init<const In<std::uint32_t, 3>&, int, std::int64_t, std::int64_t, int, const Table&, double>(),
+           "words"_a, "layout"_a, "rows"_a, "columns"_a, "zero2"_a, "table"_a.none(), "factor"_a)
+      .def("multiply", &Multiplier::multiply, "values"_a, "out"_a, "transposed"_a, "tolerance"_a, "least_digits"_a,
+           "isa"_a);
   define<float>(m, "matmul", &matmul, false);
   define<double>(m, "matmul", &matmul, false);
   define<float>(m, "rmatmul", &rmatmul, true);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <thread>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -19,5 +20,12 @@ inline int max_threads() { return 1; }
 inline int thread_index() { return 0; }
 inline int team_size() { return 1; }
 #endif
+
+// Until another thread has done what ready() tells of; lets others run when that takes longer.
+template <class Ready>
+void wait_until(Ready&& ready) {
+  for (int tries = 0; !ready(); ++tries)
+    if (tries > 2000) std::this_thread::yield();
+}
 
 }  // namespace nanogram

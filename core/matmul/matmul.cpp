@@ -272,22 +272,29 @@ void backward(const PackedCodes& codes, const DigitColumns& rhs, int64_t columns
 }
 
 template <class Pass>
-bool in_turns(const PackedCodes& codes, const RightHandSide& rhs, bool transposed, double* out, Isa isa,
+bool in_turns(const PackedCodes& codes, const RightHandSide& rhs, bool transposed, const Result& out, Isa isa,
               Interrupt& interrupt, Pass&& pass) {
   Quantiser quantiser;
-  if (!choose_digits(rhs, quantiser)) return false;
-  if (const LookupKernels* const kernels = lookup_for(codes, rhs, quantiser.n_digits, transposed, isa)) {
-    lookup_product(*kernels, codes, rhs, quantiser, transposed, out, interrupt);
-    return true;
+  bool chosen = false;
+  if (const LookupKernels* const kernels = lookup_for(codes, rhs, transposed, isa)) {
+    const LookupOutcome outcome = lookup_product(*kernels, codes, rhs, quantiser, transposed, out, interrupt);
+    if (outcome != LookupOutcome::too_many_digits) return outcome == LookupOutcome::done;
+    chosen = true;
   }
+  if (!chosen && !choose_digits(rhs, quantiser)) return false;
+  const int64_t size = (transposed ? codes.columns : codes.rows) * rhs.columns;
+  const bool direct = out.doubles != nullptr && out.factor == 1.0;
+  std::vector<double> values(direct ? 0 : static_cast<std::size_t>(size));
+  double* const to = direct ? out.doubles : values.data();
   const int64_t turn = most_digit_columns / quantiser.n_digits;
   const int64_t stride = ceil_div(rhs.length, tile_rows) * tile_rows;
   DigitColumns digits;
   for (int64_t column = 0; column < rhs.columns && !interrupt.stopped(); column += turn) {
     const int64_t count = std::min(turn, rhs.columns - column);
     take_digits(rhs, quantiser, column, count, stride, digits);
-    pass(codes, digits, count, out + column, rhs.columns);
+    pass(codes, digits, count, to + column, rhs.columns);
   }
+  if (!direct) out.put(0, 1, values.data(), size);
   return true;
 }
 
@@ -298,12 +305,12 @@ bool all_finite(const RightHandSide& rhs) {
 
 }  // namespace
 
-bool matmul(const PackedCodes& codes, const RightHandSide& rhs, double* out, Isa isa, Interrupt& interrupt) {
+bool matmul(const PackedCodes& codes, const RightHandSide& rhs, const Result& out, Isa isa, Interrupt& interrupt) {
   if (codes.rows == 0 || rhs.columns == 0) return all_finite(rhs);
   return in_turns(codes, rhs, false, out, isa, interrupt, [&](auto&&... args) { forward(args..., isa, interrupt); });
 }
 
-bool rmatmul(const PackedCodes& codes, const RightHandSide& rhs, double* out, Isa isa, Interrupt& interrupt) {
+bool rmatmul(const PackedCodes& codes, const RightHandSide& rhs, const Result& out, Isa isa, Interrupt& interrupt) {
   if (codes.columns == 0 || rhs.columns == 0) return all_finite(rhs);
   return in_turns(codes, rhs, true, out, isa, interrupt, [&](auto&&... args) { backward(args..., isa, interrupt); });
 }

@@ -35,11 +35,6 @@ void for_pieces(const RightHandSide& rhs, std::int64_t column, double lift, Body
   }
 }
 
-struct ColumnNorm {
-  std::int64_t norm2;  // of the two-digit integers
-  std::int64_t nonzeros;
-};
-
 // Sums and maxima run in lanes of their own, which compilers turn into vectors; the tail of a piece is filled up with
 // zeros (for_pieces leaves room), which change nothing.
 constexpr std::int64_t lanes = 8;
@@ -90,11 +85,17 @@ bool measure(const RightHandSide& rhs, std::int64_t column, ColumnScale& scale, 
 
 }  // namespace
 
-bool choose_digits(const RightHandSide& rhs, Quantiser& quantiser) {
-  std::vector<ColumnNorm> norms(static_cast<std::size_t>(rhs.columns));
-  const bool keep = rhs.least_digits == 2 && rhs.columns * rhs.length <= most_kept;
-  quantiser.kept.resize(keep ? static_cast<std::size_t>(rhs.columns * rhs.length) : 0);
+void reserve(const RightHandSide& rhs, Quantiser& quantiser) {
+  quantiser.keep = rhs.least_digits == 2 && rhs.columns * rhs.length <= most_kept;
+  quantiser.kept.resize(quantiser.keep ? static_cast<std::size_t>(rhs.columns * rhs.length) : 0);
   quantiser.columns.resize(static_cast<std::size_t>(rhs.columns));
+  quantiser.norms.resize(static_cast<std::size_t>(rhs.columns));
+}
+
+bool choose_digits(const RightHandSide& rhs, Quantiser& quantiser) {
+  reserve(rhs, quantiser);
+  const bool keep = quantiser.keep;
+  std::vector<ColumnNorm>& norms = quantiser.norms;
   int bad = 0;
 #pragma omp parallel for schedule(static) reduction(+ : bad) if (rhs.columns > 1 && rhs.columns * rhs.length > 65536)
   for (std::int64_t column = 0; column < rhs.columns; ++column) {

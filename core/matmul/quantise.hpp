@@ -22,11 +22,21 @@ struct ColumnScale {
   double largest;  // of the lifted magnitudes
 };
 
+struct ColumnNorm {
+  std::int64_t norm2;  // of the two-digit integers
+  std::int64_t nonzeros;
+};
+
 struct Quantiser {
   int n_digits;
   std::vector<ColumnScale> columns;
+  std::vector<ColumnNorm> norms;
+  bool keep;                       // whether choose_digits fills `kept`
   std::vector<std::int32_t> kept;  // the two-digit integers of all columns, one after the other, or none
 };
+
+// Takes the memory that choose_digits needs, so that it does not throw.
+void reserve(const RightHandSide& rhs, Quantiser& quantiser);
 
 // Looks at every column once and chooses the number of digits; false when a value is not finite.
 bool choose_digits(const RightHandSide& rhs, Quantiser& quantiser);

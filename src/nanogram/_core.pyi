@@ -40,6 +40,21 @@ def decode(
 ) -> None: ...
 
 # bindings/register_matmul.cpp
+class Multiplier:
+    def __init__(
+        self,
+        words: Words,
+        layout: int,
+        rows: int,
+        columns: int,
+        zero2: int,
+        table: npt.NDArray[np.float64] | None,
+        factor: float,
+    ) -> None: ...
+    def multiply(
+        self, values: Array, out: Array, transposed: bool, tolerance: float, least_digits: int, isa: int
+    ) -> bool: ...
+
 def matmul(
     words: Words,
     layout: int,

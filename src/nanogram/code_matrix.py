@@ -86,7 +86,7 @@ class CodeMatrix(CodesProtocol):
     ((1000,), (64, 64), (500, 64))
     """
 
-    __slots__ = ("_code", "_linear", "_precision", "_shape", "_storage")
+    __slots__ = ("_code", "_decoder", "_multiplier", "_precision", "_shape", "_storage")
 
     def __init__(self, storage: Array, shape: tuple[int, int], code: Code, precision: Precision = "fast") -> None:
         self._shape = build.checked_shape(shape)
@@ -94,7 +94,8 @@ class CodeMatrix(CodesProtocol):
         self._code = copy.copy(build.checked_code(code, self._shape[1]))
         self._storage = build.checked_storage(storage, self._shape, self._code)
         self._precision = checked_precision(precision)
-        self._linear: Any = None  # what products derive from the code, once
+        self._decoder: Any = None  # what products derive from the code, once
+        self._multiplier: Any = None  # and from the storage too
 
     @classmethod
     def from_codes(cls, codes: npt.ArrayLike, code: Code) -> Self:
@@ -302,7 +303,10 @@ class CodeMatrix(CodesProtocol):
         if not indexing.is_all(columns, m):
             storage = indexing.take_columns(storage, code.layout, (len(rows), m), columns)
             code = code.select_columns(indexing.as_array(columns))
-        return type(self)(storage, (len(rows), len(columns)), code, self._precision)
+        part = type(self)(storage, (len(rows), len(columns)), code, self._precision)
+        if code is self._code:
+            part._decoder = self._decoder
+        return part
 
     def __iter__(self) -> Iterator[Self]:
         return (self[i] for i in range(len(self)))

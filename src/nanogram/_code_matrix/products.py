@@ -18,6 +18,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from nanogram import ops
+from nanogram.ops._isa import active_isa
 from nanogram.ops.reference import TOLERANCES, Precision
 
 from .blocks import CHUNK, centred, codes_of_rows, decoded_index, row_ranges
@@ -56,7 +57,17 @@ def right_hand_side(values: Any, length: int) -> Array:
 
 def product(Z: CodeMatrix, values: Any, *, transpose: bool, precision: Any = None) -> Array:
     """``Z @ values``, or ``Z.T @ values``, in the dtype NumPy gives such a product of a float32 matrix."""
-    precision = Z.precision if precision is None else checked_precision(precision)
+    precision = Z._precision if precision is None else checked_precision(precision)
+    # The short way: all but the right-hand side is prepared once.
+    isa = active_isa()
+    if isa is not None and type(values) is np.ndarray:
+        multiplier = Z._multiplier
+        if multiplier is None:
+            multiplier = Z._multiplier = _multiplier(Z)
+        if multiplier is not False:
+            product: Array | None = multiplier(values, transpose, precision, isa)
+            if product is not None:
+                return product
     given = right_hand_side(values, Z.shape[0] if transpose else Z.shape[1])
     V = given if given.ndim == 2 else given[:, None]
     if Z.code.layout is None:
@@ -71,9 +82,11 @@ def product(Z: CodeMatrix, values: Any, *, transpose: bool, precision: Any = Non
 # --------------------------------------------------------------------------- packed codes
 
 
-class _Linear(NamedTuple):
-    """`blocks.centred` of a matrix's code, and which parts of it there is nothing to do for."""
+class Decoder(NamedTuple):
+    """What products need of a matrix's code, derived once: layout and table, or `blocks.centred` and what it spares."""
 
+    layout: str
+    table: Float64 | None
     zero2: int
     scale: Float64
     offset: Float64
@@ -82,18 +95,32 @@ class _Linear(NamedTuple):
     shifted: bool
 
 
-def _linear(Z: CodeMatrix) -> _Linear:
-    known: _Linear | None = Z._linear
+def _decoder(Z: CodeMatrix) -> Decoder:
+    known: Decoder | None = Z._decoder
     if known is None:
-        zero2, scale, offset = centred(Z.code)
-        known = _Linear(zero2, scale, offset, scale.ndim > 0, scale.ndim > 0 or scale != 1.0, bool(offset.any()))
-        Z._linear = known
+        layout, table = Z.code.layout, Z.code.table
+        assert layout is not None, "floats are multiplied elsewhere"
+        zero2, scale, offset = (0, np.ones(()), np.zeros(())) if table is not None else centred(Z.code)
+        by_column = scale.ndim > 0
+        known = Decoder(layout, table, zero2, scale, offset, by_column, by_column or scale != 1.0, bool(offset.any()))
+        Z._decoder = known
     return known
+
+
+def _multiplier(Z: CodeMatrix) -> Any:
+    """`ops.multiplier` of a matrix whose product with codes needs at most one factor beside; else False."""
+    if Z.storage.dtype != np.uint32 or Z.size == 0:
+        return False
+    decoder = _decoder(Z)
+    if decoder.by_column or decoder.shifted:
+        return False
+    zero2, table, factor = decoder.zero2, decoder.table, float(decoder.scale)
+    return ops.multiplier(Z.storage, decoder.layout, Z.shape, zero2=zero2, table=table, factor=factor) or False
 
 
 def _code_product(Z: CodeMatrix, V: Array, transpose: bool, precision: Precision) -> Float64:
     finite_product = _finite_rproduct if transpose else _finite_product
-    if transpose or Z.code.table is not None or not _linear(Z).by_column:
+    if transpose or not _decoder(Z).by_column:
         # Whether all is finite the op sees by itself.
         try:
             return finite_product(Z, V, precision)
@@ -112,32 +139,28 @@ def _code_product(Z: CodeMatrix, V: Array, transpose: bool, precision: Precision
 
 
 def _finite_product(Z: CodeMatrix, V: Array, precision: Precision) -> Float64:
-    code, layout = Z.code, Z.code.layout
-    assert layout is not None, "floats are multiplied elsewhere"
-    if code.table is not None:
-        return ops.matmul(Z.storage, layout, Z.shape, V, table=code.table, precision=precision)
-    linear = _linear(Z)
-    scale, offset = linear.scale, linear.offset
-    weighted = V * scale[:, None] if linear.by_column else V
-    result = ops.matmul(Z.storage, layout, Z.shape, weighted, zero2=linear.zero2, precision=precision)
-    if linear.scaled and not linear.by_column:
+    decoder = _decoder(Z)
+    if decoder.table is not None:
+        return ops.matmul(Z.storage, decoder.layout, Z.shape, V, table=decoder.table, precision=precision)
+    scale, offset = decoder.scale, decoder.offset
+    weighted = V * scale[:, None] if decoder.by_column else V
+    result = ops.matmul(Z.storage, decoder.layout, Z.shape, weighted, zero2=decoder.zero2, precision=precision)
+    if decoder.scaled and not decoder.by_column:
         result *= scale
-    if linear.shifted:
+    if decoder.shifted:
         result += (V * (offset if offset.ndim == 0 else offset[:, None])).sum(axis=0, dtype=np.float64)
     return result
 
 
 def _finite_rproduct(Z: CodeMatrix, R: Array, precision: Precision) -> Float64:
-    code, layout = Z.code, Z.code.layout
-    assert layout is not None, "floats are multiplied elsewhere"
-    if code.table is not None:
-        return ops.rmatmul(Z.storage, layout, Z.shape, R, table=code.table, precision=precision)
-    linear = _linear(Z)
-    scale, offset = linear.scale, linear.offset
-    result = ops.rmatmul(Z.storage, layout, Z.shape, R, zero2=linear.zero2, precision=precision)
-    if linear.scaled:
-        result *= scale[:, None] if linear.by_column else scale
-    if linear.shifted:
+    decoder = _decoder(Z)
+    if decoder.table is not None:
+        return ops.rmatmul(Z.storage, decoder.layout, Z.shape, R, table=decoder.table, precision=precision)
+    scale, offset = decoder.scale, decoder.offset
+    result = ops.rmatmul(Z.storage, decoder.layout, Z.shape, R, zero2=decoder.zero2, precision=precision)
+    if decoder.scaled:
+        result *= scale[:, None] if decoder.by_column else scale
+    if decoder.shifted:
         result += (offset if offset.ndim == 0 else offset[:, None]) * R.sum(axis=0, dtype=np.float64)
     return result
 

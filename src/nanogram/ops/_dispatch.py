@@ -298,6 +298,23 @@ def rmatmul(
     return result
 
 
+def multiplier(
+    words: Array,
+    layout: str | Layout,
+    shape: Shape,
+    *,
+    zero2: int = 0,
+    table: npt.ArrayLike | None = None,
+    factor: float = 1.0,
+) -> native.Multiplier | None:
+    """Products with one matrix again and again (`native.Multiplier`); None without the compiled core."""
+    if native._core is None:
+        return None
+    layout = get_layout(layout)
+    levels = _product_arguments(layout, zero2, table, "fast")
+    return native.Multiplier(_words(words, layout, shape), layout, shape, zero2=zero2, table=levels, factor=factor)
+
+
 def _code_product(
     name: str,
     words: Array,

@@ -147,6 +147,39 @@ def rmatmul(
     return _product("rmatmul", words, layout, shape, values, zero2, table, precision)
 
 
+class Multiplier:
+    """Products with one matrix of codes, its arguments checked once.
+
+    ``factor * (Q - zero2 / 2)`` or ``factor * table[Q]`` times ``values``, the same numbers as `matmul` and
+    `rmatmul`, rounded once to the dtype of ``values``.
+    """
+
+    __slots__ = ("_multiply", "_shape")
+
+    def __init__(
+        self,
+        words: Words,
+        layout: Layout,
+        shape: Shape,
+        *,
+        zero2: int = 0,
+        table: npt.NDArray[np.float64] | None = None,
+        factor: float = 1.0,
+    ) -> None:
+        self._shape = shape
+        self._multiply = _core.Multiplier(words, layout.index, *shape, zero2, table, factor).multiply
+
+    def __call__(self, values: Array, transpose: bool, precision: Precision, isa: int) -> Array | None:
+        """The product, or None where ``values`` is not contiguous, finite float32 or float64 of a fitting shape."""
+        if values.dtype.char not in "fd" or not 1 <= values.ndim <= 2:
+            return None
+        rows = self._shape[1 if transpose else 0]
+        out = np.empty(rows if values.ndim == 1 else (rows, values.shape[-1]), values.dtype)
+        if self._multiply(values, out, transpose, TOLERANCES[precision], LEAST_DIGITS[precision], isa):
+            return out
+        return None
+
+
 def _largest_sum(layout: Layout, zero2: int, length: int) -> int:
     """Most that a sum of ``length`` products of doubled centred codes can be."""
     return max(zero2, 2 * (layout.n_codes - 1) - zero2) ** 2 * length

@@ -115,23 +115,21 @@ class Multiplier {
   Multiplier& operator=(const Multiplier&) = delete;
 
   // out = factor Z V or factor Z^T R; false, and out in any state, when an argument is not plain or not finite.
-  bool multiply(nb::handle values, nb::handle out, bool transposed, double tolerance, int least_digits,
-                int isa) const {
+  bool multiply(nb::handle values, nb::handle out, bool transposed, double tolerance, int least_digits, int isa) const {
     const PlainArray from(values, false), to(out, true);
     if (!from.plain || !to.plain || from.columns != to.columns ||
         from.length != (transposed ? codes_.rows : codes_.columns) ||
         to.length != (transposed ? codes_.columns : codes_.rows) || from.length == 0 || to.length == 0)
       return false;
     if (least_digits < 2 || least_digits > 4) throw std::invalid_argument("digits must lie in 2..4");
-    const RightHandSide rhs{from.data(), from.is_float32, from.length, from.columns, tolerance * tolerance,
-                            least_digits, 4};
+    const RightHandSide rhs{
+        from.data(), from.is_float32, from.length, from.columns, tolerance * tolerance, least_digits, 4};
     const Result result{to.is_float32 ? nullptr : static_cast<double*>(to.data()),
                         to.is_float32 ? static_cast<float*>(to.data()) : nullptr, to.columns, factor_};
     const Isa level = checked_isa(isa);
     bool finite = true;
-    run_released([&](Interrupt& interrupt) {
-      finite = (transposed ? rmatmul : matmul)(codes_, rhs, result, level, interrupt);
-    });
+    run_released(
+        [&](Interrupt& interrupt) { finite = (transposed ? rmatmul : matmul)(codes_, rhs, result, level, interrupt); });
     return finite;
   }
 

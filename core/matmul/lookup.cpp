@@ -23,8 +23,8 @@ constexpr int64_t flush_words = int64_t{1} << 20;   // of 32-bit sums: at most 4
 constexpr int64_t panel_pairs = 2048;               // 65,536 rows: bounds the tables of a tall matrix
 constexpr int64_t table_budget = int64_t{1} << 25;  // bytes of tables at a time
 
-constexpr int64_t lookup_task = 32;                 // words, or pairs of groups, whose tables are made at a time
-constexpr int not_finite = -1;                      // instead of a number of digits
+constexpr int64_t lookup_task = 32;  // words, or pairs of groups, whose tables are made at a time
+constexpr int not_finite = -1;       // instead of a number of digits
 
 // Four digits would not fit the integers of the tables.
 bool is_looked_up(int n_digits) { return n_digits == 2 || n_digits == 3; }
@@ -186,7 +186,8 @@ int forward(const LookupKernels& kernels, const PackedCodes& codes, Prepare&& pr
             for (int64_t i = 0; i < rows; ++i) sum[i] = value_of(codes.zero2, sum[i], total, scale);
           } else {
             for (int64_t i = 0; i < rows; ++i)
-              sum[i] = value_of(codes.table, sum[i], sum[blocks * lanes + i], sum[2 * blocks * lanes + i], total, scale);
+              sum[i] =
+                  value_of(codes.table, sum[i], sum[blocks * lanes + i], sum[2 * blocks * lanes + i], total, scale);
           }
           out.put(first * tile_rows * out.stride + column, out.stride, sum, rows);
         }
@@ -208,8 +209,9 @@ int backward(const LookupKernels& kernels, const PackedCodes& codes, Prepare&& p
   const int64_t all_pairs = ceil_div(groups, 2);
   const int64_t threads = max_threads();
 
-  // A task is a strip of words over the rows of a panel; narrow matrices are cut along the rows as well.
-  const int64_t strip = std::clamp<int64_t>(ceil_div(words, threads * 8), 16, 64);
+  // A task is a strip of words over some of a panel's rows. Wide strips read memory in long runs; their sums stay in
+  // the second-level cache.
+  const int64_t strip = std::clamp<int64_t>(ceil_div(words, threads * 2), 16, 160);
   const int64_t strips = ceil_div(words, strip);
   const int64_t part_sums = words * 32 * columns;
   const int64_t most_sums = strip * columns * lookup_planes_most * 32;
@@ -258,7 +260,7 @@ int backward(const LookupKernels& kernels, const PackedCodes& codes, Prepare&& p
         wait_until([&] { return tables_made.load(std::memory_order_acquire) == tables_wanted; });
 
         const int64_t row_blocks = ceil_div(pairs, lookup_pairs);
-        const int64_t cuts = strips >= 2 * threads ? 1 : std::clamp<int64_t>(4 * threads / strips, 1, row_blocks);
+        const int64_t cuts = std::clamp<int64_t>(8 * threads / strips, 1, row_blocks);
         const int64_t cut = ceil_div(row_blocks, cuts);
         // The barrier at its end keeps the tables until all have read them.
 #pragma omp for schedule(dynamic, 1)
@@ -279,20 +281,12 @@ int backward(const LookupKernels& kernels, const PackedCodes& codes, Prepare&& p
                 codes.words + (2 * pair * words + first_word) * tile_rows, words * tile_rows, count, used,
                 tables.data() + block * lookup_pairs * planes.table_bytes, column_stride, columns, sums, more);
           }
+          // In any order: the sums are exact.
+#pragma omp critical(nanogram_lookup_backward)
           for (int64_t column = 0; column < columns; ++column)
-            for (int64_t w = 0; w < count; ++w) {
-              double* const total = totals + part * part_sums + (column * words + first_word + w) * 32;
-              double add[32] = {};
-              join(sums + w * word_sums + column * planes.count * 32, 32, planes, 32, add);
-              if (cuts == 1) {
-                for (int64_t b = 0; b < 32; ++b) total[b] += add[b];
-              } else {  // in any order: the sums are exact
-                for (int64_t b = 0; b < 32; ++b) {
-#pragma omp atomic
-                  total[b] += add[b];
-                }
-              }
-            }
+            for (int64_t w = 0; w < count; ++w)
+              join(sums + w * word_sums + column * planes.count * 32, 32, planes, 32,
+                   totals + part * part_sums + (column * words + first_word + w) * 32);
         }
       }
 
@@ -321,7 +315,8 @@ int backward(const LookupKernels& kernels, const PackedCodes& codes, Prepare&& p
   return digits.load();
 }
 
-// Serial preparation beside threads that are still waking up; larger right-hand sides are prepared by all threads first.
+// Serial preparation beside threads that are still waking up; larger right-hand sides are prepared by all threads
+// first.
 constexpr int64_t most_prepared_inside = 65536;
 constexpr int64_t most_columns = 24;  // at a time
 

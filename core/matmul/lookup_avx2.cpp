@@ -136,7 +136,7 @@ void forward(const uint32_t* const* tiles, int64_t words, const uint8_t* tables,
 }  // namespace
 
 const LookupKernels lookup_kernels_avx2 = {
-    row_groups, lookup_words, false, &build, {&forward<3>, &forward<4>}, {{nullptr, nullptr}, {nullptr, nullptr}},
+    row_groups, int64_t{1} << 20, false, &build, {&forward<3>, &forward<4>}, {{nullptr, nullptr}, {nullptr, nullptr}},
 };
 
 }  // namespace nanogram

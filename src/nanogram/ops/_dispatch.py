@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import native, reference
-from ._isa import active_isa
+from ._isa import REFERENCE, active_isa, available_isas
 from .layouts import ROWS_PER_TILE, Layout, get_layout, words_shape
 from .reference import Precision
 
@@ -217,7 +217,9 @@ def widen(halves: Array, out: npt.NDArray[np.float32] | None = None) -> npt.NDAr
     if out is None:
         out = np.empty(halves.shape, dtype=np.float32)
     elif out.shape != halves.shape or out.dtype != np.float32 or not out.flags.c_contiguous:
-        raise ValueError(f"out has shape {out.shape} and dtype {out.dtype}; expected C-contiguous float32 {halves.shape}")
+        raise ValueError(
+            f"out has shape {out.shape} and dtype {out.dtype}; expected C-contiguous float32 {halves.shape}"
+        )
     _backend().widen(_plain(halves), out)
     return out
 
@@ -308,7 +310,7 @@ def multiplier(
     factor: float = 1.0,
 ) -> native.Multiplier | None:
     """Products with one matrix again and again (`native.Multiplier`); None without the compiled core."""
-    if native._core is None:
+    if available_isas() == (REFERENCE,):
         return None
     layout = get_layout(layout)
     levels = _product_arguments(layout, zero2, table, "fast")

@@ -29,6 +29,7 @@ PROGRAM = """
     calls = {{
         "matmul": lambda: ops.matmul(words, "u2", shape, tall),
         "rmatmul": lambda: ops.rmatmul(words, "u2", shape, tall),
+        "multiplier": lambda: ops.multiplier(words, "u2", shape)(tall, False, "fast", 0),
         "gram": lambda: [ops.gram(words, "u2", shape) for _ in range(100)],
         "kernel": lambda: [ops.kernel(words, "u2", shape) for _ in range(100)],
     }}
@@ -43,7 +44,7 @@ PROGRAM = """
 
 
 @pytest.mark.skipif(os.name == "nt", reason="SIGINT is sent as POSIX systems do")
-@pytest.mark.parametrize("name", ["matmul", "rmatmul", "gram", "kernel"])
+@pytest.mark.parametrize("name", ["matmul", "rmatmul", "multiplier", "gram", "kernel"])
 def test_ctrl_c_stops_it(name):
     program = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(PROGRAM.format(name=name))],

@@ -74,7 +74,7 @@ def test_typed_marker_and_stubs_are_packaged() -> None:
 @pytest.mark.skipif(CORE is None, reason="no compiled core here")
 def test_stubs_name_what_the_core_has() -> None:
     tree = ast.parse((PACKAGE / "_core.pyi").read_text(encoding="utf-8"))
-    declared = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    declared = {node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     core = importlib.import_module("nanogram._core")
     actual = {name for name in dir(core) if not name.startswith("_") and callable(getattr(core, name))}
     assert declared == actual

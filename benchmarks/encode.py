@@ -8,7 +8,8 @@
 Every map is measured through its public `transform`, at the grid it chooses by itself (12 bits of rows for unstructured
 projections, up to 16 for Hadamard). Beside it stand NumPy's float32 ``X @ W.T`` alone, which has made no feature
 yet, scikit-learn's RBFSampler, PolynomialCountSketch and Nystroem, and PyTorch where it is installed. Results of
-single parts (``--p``, ``--group``) are merged into the files that are there, so that a run can be made in pieces.
+single parts (``--p``, ``--group``) are merged into the files that are there, so that a run can be made in pieces; each
+part keeps the command, date, commit and limits of its own run.
 """
 
 from __future__ import annotations
@@ -135,16 +136,27 @@ def tables(record: dict[str, Any]) -> str:
         verdict = "" if wanted is None else f" (asked {wanted:g}: {'met' if value >= wanted else 'MISSED'})"
         return f"{value:.2f}x{verdict}" if value < 10 else f"{value:.1f}x{verdict}"
 
+    def origin(key: str) -> str:
+        run = record["origins"].get(key)
+        if run is None:
+            return "Of an earlier run, which was not recorded.\n\n"
+        limits = ", ".join(f"{name} {value:.0f}" for name, value in run["limits"].items())
+        commit, _, changed = run["commit"].partition(" ")
+        return f"`{run['command']}` on {run['date'][:10]}, commit {commit[:10]} {changed}".rstrip() + f"; {limits}.\n\n"
+
     n, m = record["shape"]
-    text = [f"{n} rows to {m} columns, packed, by the public `transform`. Limits measured: "]
-    text[0] += ", ".join(f"{name} {value:.0f}" for name, value in record["limits"].items()) + ".\n\n"
+    text = [f"{n} rows to {m} columns, packed, by the public `transform`. "]
+    text.append(
+        "Parts were measured one by one; the line under a title says by which run, and what the machine could do at "
+        "most before it.\n\n"
+    )
     text.append(
         "Ratios are the time of NumPy's float32 `X @ W.T` (which has made no feature yet) and of scikit-learn's "
         "`RBFSampler.transform` (float32) over ours, medians of the same run.\n\n"
     )
     for key, lines in sorted(record["widths"].items(), key=lambda item: (item[0].split()[1], int(item[0].split()[0]))):
         p, group = key.split()
-        text.append(f"## {group}, p = {p}\n\n")
+        text.append(f"## {group}, p = {p}\n\n{origin(key)}")
         rows = []
         for name, line in lines.items():
             scaled = f" ({line['scaled_from']} rows, scaled)" if line.get("scaled_from") else ""
@@ -176,10 +188,11 @@ def tables(record: dict[str, Any]) -> str:
         text.append(
             "## Peak memory of transform\n\nResident memory in a fresh process, above that before the call.\n\n"
         )
+        text += [f"p = {p}: {origin(f'{p} memory')}" for p in record["memory"]]
         text.append(_runner.markdown_table(["", "codes, MiB", "beyond codes, MiB", "asked 64 MiB"], rows) + "\n")
     if record.get("latency"):
         rows = [[name, f"{1e6 * value:.0f}"] for name, value in record["latency"].items()]
-        text.append("## One row\n\n" + _runner.markdown_table(["", "microseconds"], rows) + "\n")
+        text.append("## One row\n\n" + origin("latency") + _runner.markdown_table(["", "microseconds"], rows) + "\n")
     return "".join(text)
 
 
@@ -202,28 +215,37 @@ def main() -> None:
         return
     name = f"encode{'-quick' if options.quick else ''}-{options.isa}"
     path = options.out / f"{name}.json"
-    record: dict[str, Any] = {"widths": {}, "memory": {}, "latency": {}}
+    record: dict[str, Any] = {"widths": {}, "memory": {}, "latency": {}, "origins": {}}
     if path.exists() and not options.quick:
         held = json.loads(path.read_text(encoding="utf-8"))
         record = {key: held.get(key, value) for key, value in record.items()}
+
+    def keep(part: str) -> None:
+        """The files with this part: what was measured stays, whatever becomes of the next one."""
+        origin = _runner.provenance()
+        record["origins"][part] = {key: origin[key] for key in ("command", "date", "commit")} | {"limits": limits}
+        _runner.write(name, record, tables(record), options.out)
+
     with ops.use_isa(options.isa):
         print(f"encode: {shape[0]} x {shape[1]}, {ops.isa_name()}")
-        record |= {"shape": list(shape), "isa": ops.isa_name(), "limits": _runner.limits(0.5)}
+        limits = _runner.limits(0.5)
+        record |= {"shape": list(shape), "isa": ops.isa_name()}
         for p in options.p:
             for group in ("ternary", "fourier"):
                 if group in options.group:
                     measured = measure_width(p, group, shape, options.rounds or rounds)
                     record["widths"][f"{p} {group}"] = measured
+                    keep(f"{p} {group}")
             if "memory" in options.group:
                 chosen = [case.name for case in cases() if case.name in parts.MEMORY_CASES]
                 record["memory"][str(p)] = {
                     one: parts.in_fresh_process(Path(__file__), one, p, options.quick) for one in chosen
                 }
+                keep(f"{p} memory")
         if "latency" in options.group:
             record["latency"] = parts.latencies()
-        text = tables(record)
-        print("\n" + text)
-        _runner.write(name, record, text, options.out)
+            keep("latency")
+        print("\n" + tables(record))
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ LAWS: dict[str, Projection] = {
     "Gaussian (16-bit table)": Gaussian(),
     "Rademacher (signs)": Rademacher(),
     "ternary, eps .9 (sparse)": Ternary(0.9),
-    "circulant (float32)": Circulant(),
+    "circulant (16-bit table)": Circulant(),
 }
 
 

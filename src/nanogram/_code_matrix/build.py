@@ -20,9 +20,10 @@ Shape = tuple[int, int]
 
 def storage_spec(code: Code, shape: Shape) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Shape and dtype of the storage of ``shape`` codes."""
-    if code.layout is None:
+    layout = code.layout
+    if layout is None:
         return shape, np.dtype(code.code_dtype)
-    return ops.words_shape(ops.get_layout(code.layout), *shape), np.dtype(np.uint32)
+    return ops.words_shape(ops.get_layout(layout), *shape), np.dtype(np.uint32)
 
 
 def checked_shape(shape: Any) -> Shape:

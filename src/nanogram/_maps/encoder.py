@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from nanogram import ops
 from nanogram._code_matrix.build import storage_spec
 from nanogram._rows.convert import check_rows_finite
 from nanogram.code_matrix import CodeMatrix
@@ -118,28 +119,26 @@ class _Growing:
     """Storage for rows whose number may not be known beforehand; grown by a quarter where it must be."""
 
     def __init__(self, n_rows: int | None, m: int, code: Code, as_array: bool) -> None:
-        self._m, self._code, self._as_array = m, code, as_array
+        # Asked once: codes look through their levels each time.
+        layout = None if as_array else code.layout
+        self._layout = None if layout is None else ops.get_layout(layout)
+        self._m, self._dtype = m, np.dtype(np.float32 if as_array else code.code_dtype if layout is None else np.uint32)
         # A stream knows its length only at its end, and not always then.
         self._known = n_rows is not None
         self.n_rows = 0
-        self._storage = self._empty(n_rows or 0)
+        self._storage = np.empty(self._shape(n_rows or 0), self._dtype)
 
-    def _spec(self, n: int) -> tuple[tuple[int, ...], Any]:
-        return ((n, self._m), np.float32) if self._as_array else storage_spec(self._code, (n, self._m))
-
-    def _empty(self, n: int) -> Array:
-        shape, dtype = self._spec(n)
-        return np.empty(shape, dtype)
+    def _shape(self, n: int) -> tuple[int, ...]:
+        return (n, self._m) if self._layout is None else ops.words_shape(self._layout, n, self._m)
 
     def _slice(self, start: int, stop: int) -> slice:
-        by_row = self._as_array or self._code.layout is None
-        return slice(start, stop) if by_row else slice(start // _TILE, -(-stop // _TILE))
+        return slice(start, stop) if self._layout is None else slice(start // _TILE, -(-stop // _TILE))
 
     def view(self, start: int, stop: int) -> Array:
         """Where rows start to stop go; start is a multiple of 16 where rows are packed."""
         wanted = self._slice(start, stop)
         if wanted.stop > len(self._storage):
-            shape, _ = self._spec(max(stop, self.n_rows + self.n_rows // 4))
+            shape = self._shape(max(stop, self.n_rows + self.n_rows // 4))
             # Nobody else refers to it: views handed out are dropped block by block.
             self._storage.resize(shape, refcheck=False)
         self.n_rows = max(self.n_rows, stop)
@@ -147,7 +146,7 @@ class _Growing:
 
     def finished(self) -> Array:
         """The storage, of its final size."""
-        shape, _ = self._spec(self.n_rows)
+        shape = self._shape(self.n_rows)
         if self._storage.shape != shape:
             self._storage.resize(shape, refcheck=False)
         return self._storage

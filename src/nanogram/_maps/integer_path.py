@@ -22,8 +22,8 @@ __all__ = ["IntegerPath"]
 Array = npt.NDArray[Any]
 
 #: Entries of one block of rows, and bytes of its packed codes.
-BLOCK_ENTRIES = 2**21
-BLOCK_BYTES = 2**24
+BLOCK_ENTRIES = 2**22
+BLOCK_BYTES = 2**25
 #: Accumulators of one block where NumPy makes them.
 REFERENCE_ENTRIES = 2**19
 

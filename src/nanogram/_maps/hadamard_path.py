@@ -16,7 +16,7 @@ from nanogram.projections.base import Drawn
 
 from .encoder import Saturated
 from .epilogues import Parts, integer_form
-from .integer_path import BLOCK_ENTRIES, IntegerPath
+from .integer_path import IntegerPath
 from .recipe import Recipe
 from .scaling import Scaling
 
@@ -28,6 +28,8 @@ Array = npt.NDArray[Any]
 LARGEST_ROW = 8.0
 #: Room between the grid that the rows of fit would allow and the one taken.
 HEADROOM = 0.9
+#: Entries of the rows of fit that the grid is made for. Part of what a fitted map is: another number, other codes.
+GRID_ENTRIES = 2**21
 #: Phases coarser than this many 2^-16 of a turn are left to the float path.
 MOST_MULTIPLIER = 256
 
@@ -73,7 +75,7 @@ class HadamardPath(IntegerPath):
 
 def _hadamard_grid(rows: Any, scaling: Scaling, rounds: int) -> float:
     """The finest grid on which no row as large as those of fit is shrunk, in whichever direction of a sampled row."""
-    moved = scaling.moved(rows[: max(16, BLOCK_ENTRIES // rows.shape[1])])
+    moved = scaling.moved(rows[: max(16, GRID_ENTRIES // rows.shape[1])])
     dense = np.asarray(moved.toarray() if sp.issparse(moved) else moved)
     norms = np.linalg.norm(dense, axis=1)
     capacity = hadamard_capacity(dense, rounds)[norms > 0] * norms[norms > 0]

@@ -288,7 +288,7 @@ def test_seed_from():
     for bad in (-1, 2**64, True):
         with pytest.raises(ValueError, match="random_state"):
             seed_from(bad)
-    with pytest.raises(ValueError, match="random_state=.seven. must be an integer"):
+    with pytest.raises(ValueError, match=r"random_state=.seven. must be an integer"):
         seed_from("seven")
 
 

@@ -80,6 +80,29 @@ def test_stubs_name_what_the_core_has() -> None:
     assert declared == actual
 
 
+@pytest.mark.skipif(CORE is None, reason="there is no compiled core")
+@pytest.mark.parametrize("chosen", [None, "77"])
+def test_threads_wait_shortly_unless_the_user_has_chosen(chosen):
+    """libgomp says what it has read when it is loaded; the environment is left as it was."""
+    code = """
+        import os, subprocess, sys
+        child = "import os, nanogram; print('after', os.environ.get('GOMP_SPINCOUNT'))"
+        environment = {k: v for k, v in os.environ.items() if k not in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY")}
+        if CHOSEN is not None:
+            environment["GOMP_SPINCOUNT"] = CHOSEN
+        environment["OMP_DISPLAY_ENV"] = "verbose"
+        done = subprocess.run([sys.executable, "-c", child], env=environment, capture_output=True, text=True)
+        print(done.stdout, done.stderr)
+    """
+    said = run_python(code.replace("CHOSEN", repr(chosen)))
+    assert f"after {chosen}" in said
+    counts = {line.split("=")[1].strip(" '") for line in said.splitlines() if "GOMP_SPINCOUNT" in line}
+    if not counts:
+        pytest.skip("the core's OpenMP is not libgomp")
+    # scikit-learn's own libgomp tells of itself too.
+    assert (chosen or "200") in counts
+
+
 def test_import_is_light() -> None:
     loaded = run_python(
         """

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import _runner
 import numpy as np
 import numpy.typing as npt
 from sklearn.kernel_approximation import Nystroem, PolynomialCountSketch, RBFSampler
@@ -108,13 +109,6 @@ def eight_bit_rows(X: Floats, m: int, cosine: bool) -> Call:
 # ---------------------------------------------------------------- memory
 
 
-def _resident(field: str) -> int:
-    for line in Path("/proc/self/status").read_text(encoding="utf-8").splitlines():
-        if line.startswith(field):
-            return int(line.split()[1]) * 1024
-    raise RuntimeError(f"/proc/self/status has no {field}")
-
-
 def peak_of_transform(made: Any, n: int, p: int) -> dict[str, int]:
     """Bytes of the codes, and what the process held at most beyond them and what it held before."""
     X = rows(n, p)
@@ -125,9 +119,9 @@ def peak_of_transform(made: Any, n: int, p: int) -> dict[str, int]:
     if trim is not None:
         trim(0)
     Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")  # the peak starts anew
-    before = _resident("VmRSS")
+    before = _runner.resident("VmRSS")
     codes = made.transform(X)
-    return {"codes": codes.nbytes, "beyond": _resident("VmHWM") - before - codes.nbytes}
+    return {"codes": codes.nbytes, "beyond": _runner.resident("VmHWM") - before - codes.nbytes}
 
 
 def in_fresh_process(script: Path, name: str, p: int, quick: bool) -> dict[str, int]:

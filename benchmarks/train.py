@@ -17,6 +17,7 @@ set alike, or chosen in the fit where the table says GCV.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import subprocess
@@ -212,30 +213,23 @@ def load(name: str) -> dict[str, tuple[Any, Any]]:
     return {"train": train, "test": (bunch.X_test, bunch.y_test)}
 
 
-def high_water(name: str = "VmHWM") -> int:
-    """Bytes: the high-water mark (VmHWM) or what is resident now (VmRSS)."""
-    with open("/proc/self/status", encoding="ascii") as status:  # noqa: PTH123  # not a file with a folder
-        return next(int(line.split()[1]) * 1024 for line in status if line.startswith(name))
-
-
 def one(run: Run) -> dict[str, Any]:
     """Fit, encode, train, predict."""
-    import sklearn.ensemble
-    import sklearn.kernel_approximation
-    import sklearn.linear_model
-    import sklearn.svm
-
-    import nanogram
-
-    del sklearn
-    assert nanogram
+    for module in (
+        "nanogram",
+        "sklearn.ensemble",
+        "sklearn.kernel_approximation",
+        "sklearn.linear_model",
+        "sklearn.svm",
+    ):
+        importlib.import_module(module)  # now, so that no run's time or memory holds them
     parts = load(run.data)
     X, y = parts["train"]
     X_test, y_test = parts["test"]
     features, model = run.make()
     if run.side == "peer" and X.dtype.kind != "f":  # scikit-learn would make doubles of them
         X, X_test = X.astype(np.float32), X_test.astype(np.float32)
-    before = high_water("VmRSS")
+    before = _runner.resident("VmRSS")
     times = {}
     start = time.perf_counter()
     Z = X
@@ -249,7 +243,7 @@ def one(run: Run) -> dict[str, Any]:
     times["train"] = time.perf_counter() - start
     nbytes = int(getattr(Z, "nbytes", 0)) if features is not None else 0
     shape = Z.shape
-    training_peak = high_water()
+    training_peak = _runner.resident("VmHWM")
     del Z
     start = time.perf_counter()
     # In parts, so that a float test matrix does not make the peak.
@@ -267,7 +261,7 @@ def one(run: Run) -> dict[str, Any]:
         "n_test": len(y_test),
         "rows": shape[0],
         "features_bytes": nbytes,
-        "peak": high_water(),
+        "peak": _runner.resident("VmHWM"),
         "training_peak": training_peak,
         "before": before,
         "iterations": None if iterations is None else np.max(iterations),

@@ -15,6 +15,7 @@ up to how well the smooth problem is solved, and F - D(t) a bound on what is lef
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import numpy as np
@@ -24,7 +25,7 @@ from ._minimise import Result
 from ._objective import Objective, Point
 from .losses import EpsilonInsensitive, Huber, Pinball
 
-__all__ = ["Fit", "by_multipliers", "huber_scale", "with_scale"]
+__all__ = ["Fit", "by_multipliers", "huber_scale", "unsmoothed", "with_scale"]
 
 Float64 = npt.NDArray[np.float64]
 #: Minimises the objective as it is now, from a point (None: from zero coefficients), to a tolerance.
@@ -105,13 +106,19 @@ def by_multipliers(
     return result, gap
 
 
+def unsmoothed(loss: Pinball | EpsilonInsensitive) -> Pinball | EpsilonInsensitive:
+    """The loss itself, mu = 0."""
+    exact = copy.copy(loss)
+    exact.mu = 0.0
+    return exact
+
+
 def _gap(objective: Objective, point: Point, y: Float64, t: Float64) -> float:
     """``F - D(t)``, with D(t) = sum_i s_i (t_i y_i - h(t_i)) - |Z^T S t|^2 / (2 penalty)."""
     loss = objective.loss
-    smooth, loss.mu = loss.mu, 0.0  # type: ignore[attr-defined]
+    assert isinstance(loss, Pinball | EpsilonInsensitive), "others have no multipliers"
     s = 1.0 if objective.weights is None else objective.weights
-    value = float((s * loss.value(y, point.raw)).sum())
-    loss.mu = smooth  # type: ignore[attr-defined]
+    value = float((s * unsmoothed(loss).value(y, point.raw)).sum())
     h = loss.epsilon * np.abs(t) if isinstance(loss, EpsilonInsensitive) else 0.0
     W = point.theta[: objective.m]
     penalty = 0.5 * objective.penalty * float((W * W).sum())

@@ -16,7 +16,7 @@ from ._design import checked_weights, read_features
 from ._iterative import IterativeBase, checked_number
 from ._minimise import Origin, Result, Stop, advise, minimise
 from ._objective import Objective, Point
-from ._robust import by_multipliers, huber_scale, with_scale
+from ._robust import by_multipliers, huber_scale, unsmoothed, with_scale
 from ._targets import _refuse_none
 from .losses import EpsilonInsensitive, Huber, Loss, Pinball, Poisson, SquaredEpsilonInsensitive
 
@@ -256,11 +256,10 @@ class CodeRegressor(RegressorMixin, IterativeBase):
             result, self.scale_ = with_scale(objective, fit, start, float(loss.sigma), stop.tol)
             left, reached = not result.converged, "a gradient that is too large for the last scale"
         else:
-            smooth, loss.mu = loss.mu, 0.0  # type: ignore[attr-defined]
-            values = loss.value(y, origin.point.raw[:, 0])
+            assert isinstance(loss, Pinball | EpsilonInsensitive), "what several leaves"
+            values = unsmoothed(loss).value(y, origin.point.raw[:, 0])
             unit = float(values.sum() if weights is None else values @ weights[:, 0]) or 1.0
-            loss.mu = smooth  # type: ignore[attr-defined]
-            result, gap = by_multipliers(objective, fit, start or origin.point, loss.mu, unit, stop.tol)  # type: ignore[attr-defined]
+            result, gap = by_multipliers(objective, fit, start or origin.point, loss.mu, unit, stop.tol)
             left, reached = gap > stop.enough, f"an objective that may be {gap:.1e} of its first value too large"
         if left and not result.stopped:
             advise(tick.count, reached, stop.enough, solver)
